@@ -24,4 +24,4 @@ def test_golden_logical_ids(app: cdk.App, stack: cdk.Stack, fleet_network: Fleet
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text(listed)
-    assert GOLDEN.read_text() == listed, "logical ids have changed; if users are to bear it: run `make golden`"
+    assert GOLDEN.read_text() == listed, "logical ids have changed: if this is intended, run `make golden`"

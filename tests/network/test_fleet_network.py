@@ -278,4 +278,4 @@ def test_golden_logical_ids(stack: cdk.Stack, internet: InternetAccess):
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         golden.write_text(listed)
-    assert golden.read_text() == listed, "logical ids have changed; if users are to bear it: run `make golden`"
+    assert golden.read_text() == listed, "logical ids have changed: if this is intended, run `make golden`"

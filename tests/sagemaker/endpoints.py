@@ -23,13 +23,13 @@ def new_stack() -> cdk.Stack:
 
 
 def made(stack: cdk.Stack | None = None, **changes: Any) -> HuggingFaceEndpoint:
-    """The good endpoint with these changes, of its description and of its dependencies."""
+    """Return the valid endpoint with changes of its spec and of its dependencies."""
     next_to = {name: changes.pop(name) for name in _NEXT_TO if name in changes}
     return HuggingFaceEndpoint(stack or new_stack(), "GptJ", spec(**changes), **next_to)
 
 
 def spec(**changes: Any) -> EndpointSpec:
-    """The description of the good endpoint with these changes."""
+    """Return the spec of the valid endpoint with these changes."""
     return EndpointSpec(**GOOD | changes)
 
 
@@ -58,7 +58,7 @@ def role_statements(endpoint: HuggingFaceEndpoint) -> dict[str, Body]:
 
 @cache
 def good() -> HuggingFaceEndpoint:
-    """The good endpoint, synthesized once for all tests that only read."""
+    """The valid endpoint, synthesized once for all tests that only read it."""
     return made()
 
 

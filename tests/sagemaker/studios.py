@@ -41,7 +41,7 @@ class Synthesized:
         return dict(Template.from_stack(cdk.Stack.of(self.construct)).to_json())
 
     def of_type(self, type: str) -> dict[str, Body]:
-        """Properties of resources of `type` by their logical ids, those of the domain alone."""
+        """Return the properties of the domain's resources of `type` by their logical ids."""
         return {
             name: body["Properties"]
             for name, body in self.template["Resources"].items()

@@ -1,4 +1,4 @@
-"""Mistakes in training jobs, as edits of the good fleet file; the construct uses the same rules."""
+"""Mistakes in training jobs, as edits of the valid fleet file; the construct uses the same rules."""
 
 from pathlib import Path
 
@@ -203,13 +203,13 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return in_file.source_folder(tmp_path_factory.mktemp("job"))
 
 
-def test_the_good_ones_are_good(directory: Path):
+def test_the_unedited_jobs_are_valid(directory: Path):
     assert in_file.problems(directory=directory) == ()
     assert in_python.problems(directory, {}) == ()
 
 
 @pytest.mark.parametrize(("edits", "code", "path", "remedy"), BAD.values(), ids=BAD)
-def test_a_mistake_in_the_file(edits: tuple[str, ...], code: str, path: str, remedy: str, directory: Path):
+def test_a_mistake_in_the_file_is_reported(edits: tuple[str, ...], code: str, path: str, remedy: str, directory: Path):
     found = in_file.problems(*edits, directory=directory)
     job = f"training_jobs.{LONG if code == 'LF900' else 'gpt2'}"
     assert any(
@@ -224,7 +224,7 @@ def test_secrets_are_not_repeated(directory: Path):
     assert token not in str(problem)
 
 
-def test_all_is_reported_at_once(directory: Path):
+def test_all_problems_are_reported_together(directory: Path):
     found = in_python.problems(
         directory,
         {
@@ -239,7 +239,7 @@ def test_all_is_reported_at_once(directory: Path):
     assert len([problem for problem in found if problem.path[:2] == ("channels", "b")]) == 2
 
 
-def test_only_a_channel_in_s3_is_streamed(directory: Path):
+def test_only_a_channel_in_s3_can_be_streamed(directory: Path):
     lustre = Channel(
         file_system_id="fs-0123456789abcdef0", directory="/fsx/a", input_mode=InputMode.FAST_FILE, sharded=True
     )
@@ -266,7 +266,7 @@ def test_an_alias_of_a_key_is_rejected_in_python_as_in_the_file(directory: Path)
     assert (of_file.message, of_file.remedy) == (of_python.message, of_python.remedy)
 
 
-def test_a_package_is_nothing_for_torchrun(tmp_path: Path):
+def test_torchrun_requires_a_script_and_not_a_package(tmp_path: Path):
     in_file.source_folder(tmp_path)
     (tmp_path / "train" / "setup.py").write_text("")
     (problem,) = in_python.problems(tmp_path, {})
@@ -274,7 +274,7 @@ def test_a_package_is_nothing_for_torchrun(tmp_path: Path):
     assert "setup.py" in problem.remedy
 
 
-def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
+def test_an_image_of_aws_requires_a_known_region(directory: Path):
     token = "${Token[AWS.Region.4]}"
     (problem,) = check_training_job_place(in_python.spec(directory), region=token, has_network=True)
     assert (problem.where, problem.code) == ("image", "LF960")
@@ -283,7 +283,7 @@ def test_an_image_of_aws_needs_a_region_that_is_known(directory: Path):
     assert check_training_job_place(own, region=token, has_network=True) == []
 
 
-def test_a_file_system_needs_a_network(directory: Path):
+def test_a_file_system_requires_a_network(directory: Path):
     channels = {"a": Channel(uri="s3://abc/d"), "b": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")}
     job = in_python.spec(directory, channels=channels)
     (problem,) = check_training_job_place(job, region="us-west-2", has_network=False)

@@ -1,4 +1,4 @@
-"""The pages on the SageMaker pieces: tables, figures and examples are those of the code."""
+"""The pages on SageMaker: tables, numbers and examples are those of the code."""
 
 import inspect
 import json
@@ -49,7 +49,7 @@ WATCH_PAGE = (CONSTRUCTS / "training-watch.md").read_text(encoding="utf-8")
 FAILURES = ROOT / "constructs" / "llm_fleet" / "functions" / "training_watch" / "failures.json"
 
 
-def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
+def test_every_parameter_of_the_watch_has_its_default_and_reason() -> None:
     parameters = {name.strip("`"): cells for name, cells in table(WATCH_PAGE, "Parameters").items()}
     assert set(parameters) == (
         set(inspect.signature(TrainingWatch.__init__).parameters) | set(WatchSpec.model_fields)
@@ -62,7 +62,7 @@ def test_every_parameter_of_the_watch_has_its_default_and_its_why() -> None:
     assert all(len(cells) == 2 and all(cells) for cells in parameters.values())
 
 
-def test_defaults_are_those_of_the_code() -> None:
+def test_defaults_of_the_watch_are_those_of_the_code() -> None:
     facts, parameters = training_watch_facts(), table(WATCH_PAGE, "Parameters")
     first = facts.restart.back_off_seconds
     waits = [first * 2**n for n in range(facts.restart.maximum)]
@@ -79,14 +79,14 @@ def test_defaults_are_those_of_the_code() -> None:
     assert conditions["Stall"] == f"{facts.stall.minutes} minutes"
 
 
-def test_each_condition_is_reported_with_its_fields() -> None:
+def test_each_condition_is_documented_with_its_fields() -> None:
     conditions = {
         name.split("(")[0].strip("`"): re.findall(r"\w+", name)[1:] for name in table(WATCH_PAGE, "Conditions")
     }
     assert conditions == {condition.__name__: list(condition.model_fields) for condition in CONDITIONS}
 
 
-def test_figures_of_events() -> None:
+def test_numbers_of_events_are_those_of_the_code() -> None:
     facts = training_watch_facts()
     assert f"Every {facts.sweep_minutes} minutes a sweep" in WATCH_PAGE
     assert facts.queue.timeout_seconds * facts.queue.visibility_per_timeout == 3600, "the page says: after an hour"
@@ -96,13 +96,13 @@ def test_figures_of_events() -> None:
     assert f"IAM allows {facts.limits.role_policies} policies" in WATCH_PAGE
 
 
-def test_each_alarm_is_reported_with_what_to_do(watched: Watched) -> None:
+def test_each_alarm_is_documented(watched: Watched) -> None:
     alarms = [re.split(r"WatchAlarms", name)[1] for name in watched.of_type("AWS::CloudWatch::Alarm")]
     documented = [name.strip("`") for name in table(WATCH_PAGE, "Troubleshooting")]
     assert sorted(name[: len(name) - 8] for name in alarms) == sorted(documented)
 
 
-def test_what_restarts_is_what_the_function_restarts() -> None:
+def test_documented_restarts_are_those_of_the_function() -> None:
     """Each pattern of the function is in a table row with the resulting decision."""
     decisions = table(WATCH_PAGE, "Restart rules")
     rows = json.loads(FAILURES.read_text(encoding="utf-8"))["rows"]
@@ -121,14 +121,14 @@ def test_what_restarts_is_what_the_function_restarts() -> None:
 TRAINING_JOB_PAGE = (CONSTRUCTS / "training-job.md").read_text(encoding="utf-8")
 
 
-def test_the_numbers_of_the_page_are_the_catalogs():
+def test_numbers_of_training_jobs_are_those_of_the_catalog():
     limit = training_job_limit("HyperParameters").maximum
     assert f"At most 92: the container's own parameters use the rest of the service's limit of {limit}." in " ".join(
         TRAINING_JOB_PAGE.split()
     )
 
 
-def test_images_are_those_of_the_catalog():
+def test_images_of_training_jobs_are_those_of_the_catalog():
     images = {cells[0]: cells[1:] for cells in rows(TRAINING_JOB_PAGE, "Images")}
     for family in training_image_families().values():
         default, others, _ = images[f"`{family.maker}()`"]
@@ -149,12 +149,12 @@ def makers_of(made: type) -> set[str]:
     }
 
 
-def test_every_launcher_is_there():
+def test_every_launcher_is_documented():
     launcher_rows = {re.findall(r"\.(\w+)\(", cells[0])[0] for cells in rows(TRAINING_JOB_PAGE, "Distribution")}
     assert launcher_rows == makers_of(Distribution) == set(launchers())
 
 
-def test_words_of_the_estimator_lead_to_what_there_is():
+def test_arguments_of_the_estimator_have_existing_equivalents():
     fields = set(TrainingJobSpec.model_fields)
     keys = set(TrainingJobConfig.keys())
     for first, value, key in rows(TRAINING_JOB_PAGE, "From an estimator"):
@@ -172,7 +172,7 @@ def test_words_of_the_estimator_lead_to_what_there_is():
             assert word == written or f"`{written}" in known or word == "fit" or word in keys, word
 
 
-def test_the_two_examples_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_examples_in_the_file_and_in_python_are_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(source_folder(tmp_path))
     text = examples(TRAINING_JOB_PAGE, "yaml")[0]
     fleet = parse_fleet(text, directory=tmp_path)
@@ -189,17 +189,17 @@ ENDPOINT_PAGE = (CONSTRUCTS / "hugging-face-endpoint.md").read_text(encoding="ut
 OPERATIONS = (CONSTRUCTS / "hugging-face-endpoint-operations.md").read_text(encoding="utf-8")
 
 
-def test_every_argument_is_on_the_page() -> None:
+def test_every_argument_of_an_endpoint_is_documented() -> None:
     arguments = list(inspect.signature(HuggingFaceEndpoint.__init__).parameters)[3:]
     assert [name for name in arguments if f"`{name}`" not in ENDPOINT_PAGE] == []
 
 
-def test_the_usual_images_are_as_the_page_says() -> None:
+def test_default_images_of_endpoints_are_those_of_the_catalog() -> None:
     for accelerator, words in {"gpu": "GPUs", "neuron": "Inferentia and Trainium", "cpu": "processors"}.items():
         assert f"| {words} | `{default_image_kind(accelerator)}` |" in ENDPOINT_PAGE
 
 
-def test_images_and_host_images_are_those_of_the_catalog() -> None:
+def test_images_and_host_images_of_endpoints_are_those_of_the_catalog() -> None:
     for kind in image_kinds():
         for accelerator in ("cpu", "gpu", "neuron"):
             for facts in list(endpoint_images(kind, accelerator).values())[:1]:
@@ -208,12 +208,12 @@ def test_images_and_host_images_are_those_of_the_catalog() -> None:
         assert f"| `{ami.name}` | {ami.driver} | {ami.cuda or '-'} |" in ENDPOINT_PAGE
 
 
-def test_every_code_of_what_an_endpoint_is_made_of_is_on_the_page() -> None:
+def test_every_error_code_of_endpoints_is_documented() -> None:
     ours = [code for code in SageMakerCode if "LF930" <= code.value <= "LF944"]
     assert [code.value for code in ours if code.value not in ENDPOINT_PAGE] == []
 
 
-def test_defaults_are_as_the_page_says() -> None:
+def test_defaults_of_endpoint_operations_are_those_of_the_catalog() -> None:
     scaling, rollout, alarms = endpoint_scaling_facts(), rollout_facts(), endpoint_alarm_facts()
     assert f"{scaling.concurrent_requests:g} concurrent requests" in OPERATIONS
     assert f"{scaling.out_seconds} s after" in OPERATIONS
@@ -231,7 +231,7 @@ def test_defaults_are_as_the_page_says() -> None:
     assert f"ran for {alarms.idle_hours} hours" in OPERATIONS
 
 
-def test_every_code_of_an_operation_is_on_its_page() -> None:
+def test_every_error_code_of_endpoint_operations_is_documented() -> None:
     ours = [code.value for code in SageMakerCode if "LF945" <= code.value <= "LF959"]
     assert ours
     assert [code for code in ours if code not in OPERATIONS] == []
@@ -241,14 +241,14 @@ NOTEBOOK_PAGE = (CONSTRUCTS / "training-notebook.md").read_text(encoding="utf-8"
 TIMER = (ROOT / "lifecycle_scripts/notebook_instance/systemd/llm-fleet-auto-stop.timer").read_text(encoding="utf-8")
 
 
-def test_every_parameter_of_a_notebook_has_its_default_and_its_why():
+def test_every_parameter_of_a_notebook_has_its_default_and_reason():
     documented = {name.strip("`"): cells for name, cells in table(NOTEBOOK_PAGE, "Parameters").items()}
     parameters = inspect.signature(TrainingNotebook.__init__).parameters
     assert set(documented) == set(parameters) - {"self", "scope", "id"}
     assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
-def test_its_figures_are_the_catalogs():
+def test_numbers_of_notebooks_are_those_of_the_catalog():
     facts = notebook_facts()
     assert f"{facts.additional_repositories_max + 1} at most" in NOTEBOOK_PAGE
     assert [f"`{prefix}`" in NOTEBOOK_PAGE for prefix in facts.sdk_name_prefixes] == [True] * 3
@@ -260,20 +260,20 @@ def test_its_figures_are_the_catalogs():
 STUDIO_PAGE = (CONSTRUCTS / "studio.md").read_text(encoding="utf-8")
 
 
-def test_every_parameter_of_studio_has_its_default_and_its_why():
+def test_every_parameter_of_studio_has_its_default_and_reason():
     documented = {name.strip("`"): cells for name, cells in table(STUDIO_PAGE, "Parameters").items()}
     parameters = inspect.signature(StudioDomain.__init__).parameters
     assert list(documented) == [name for name in parameters if name not in ("self", "scope", "id")]
     assert all(len(cells) == 2 and all(cells) for cells in documented.values())
 
 
-def test_every_code_is_reported():
+def test_every_error_code_of_studio_is_documented():
     codes = [code.value for code in SageMakerCode if code.name.startswith("STUDIO_")]
     assert len(codes) == 10
     assert set(codes) <= set(re.findall(r"LF\d{3,4}", STUDIO_PAGE))
 
 
-def test_numbers_are_those_of_the_catalog():
+def test_numbers_of_studio_are_those_of_the_catalog():
     facts = studio_facts()
     assert f"from {facts.uid.minimum} to {facts.uid.maximum} and group IDs from {facts.gid.minimum}" in " ".join(
         STUDIO_PAGE.split()

@@ -40,7 +40,7 @@ MODEL, CONFIG, ENDPOINT = "AWS::SageMaker::Model", "AWS::SageMaker::EndpointConf
 
 
 def text(value: Any) -> str:
-    """An `Fn::Join` as one text, references by their names."""
+    """Return an `Fn::Join` as one text, with names for references."""
     if isinstance(value, dict) and "Fn::Join" in value:
         return "".join(text(part) for part in cast("list[Any]", value["Fn::Join"][1]))
     if isinstance(value, dict) and "Ref" in value:
@@ -48,15 +48,15 @@ def text(value: Any) -> str:
     return str(cast(Any, value))
 
 
-def test_the_names_of_model_and_configuration_are_cloudformations() -> None:
+def test_names_of_model_and_configuration_are_generated_by_cloudformation() -> None:
     assert "ModelName" not in properties(good(), MODEL)
     assert "EndpointConfigName" not in properties(good(), CONFIG)
     name = properties(good(), ENDPOINT)["EndpointName"]
-    assert name == good().endpoint_name == made().endpoint_name  # the same always
+    assert name == good().endpoint_name == made().endpoint_name  # always the same
     assert name == name.lower()
 
 
-def test_a_long_path_makes_a_name_that_sagemaker_takes() -> None:
+def test_a_long_construct_path_gives_a_valid_name() -> None:
     inner = Construct(new_stack(), "a-construct-with-a-very-long-name-" * 5)
     endpoint = HuggingFaceEndpoint(inner, "Endpoint", spec())
     assert len(endpoint.endpoint_name) <= 63
@@ -84,7 +84,7 @@ def test_image_ami_and_routing() -> None:
     ]
 
 
-def test_files_are_copied_as_they_are_and_an_archive_is_unpacked() -> None:
+def test_files_are_copied_unchanged_and_an_archive_is_unpacked() -> None:
     source = properties(from_files(), MODEL)["PrimaryContainer"]["ModelDataSource"]["S3DataSource"]
     assert source == {"S3Uri": "s3://my-models/gpt-j/", "S3DataType": "S3Prefix", "CompressionType": "None"}
     archive = made(model=EndpointModel.from_tarball("s3://my-models/gpt-j/model.tar.gz"))
@@ -93,7 +93,7 @@ def test_files_are_copied_as_they_are_and_an_archive_is_unpacked() -> None:
     assert "ModelDataSource" not in container
 
 
-def test_a_model_in_a_bucket_of_the_app_knows_bucket_and_key() -> None:
+def test_bucket_and_key_of_a_model_in_the_app_are_used() -> None:
     stack = new_stack()
     key = FleetKey(stack, "Key")
     bucket = s3.Bucket(stack, "Models", encryption=s3.BucketEncryption.KMS, encryption_key=key)
@@ -103,7 +103,7 @@ def test_a_model_in_a_bucket_of_the_app_knows_bucket_and_key() -> None:
     assert role_statements(endpoint)["ModelKey"]["Action"] == "kms:Decrypt"
 
 
-def test_the_role_fetches_this_image_and_this_model_and_nothing_else() -> None:
+def test_the_role_can_only_read_this_image_and_this_model() -> None:
     statements = role_statements(from_files())
     assert text(statements["Images"]["Resource"]).endswith(
         ":ecr:us-west-2:763104351884:repository/huggingface-vllm-inference-neuronx"
@@ -124,13 +124,13 @@ def test_the_role_fetches_this_image_and_this_model_and_nothing_else() -> None:
     assert "FullAccess" not in str(role)
 
 
-def test_only_the_one_archive_is_read() -> None:
+def test_with_an_archive_the_role_can_read_only_the_archive() -> None:
     archive = made(model=EndpointModel.from_tarball("s3://my-models/gpt-j/model.tar.gz"))
     assert text(role_statements(archive)["ModelArchive"]["Resource"]).endswith(":s3:::my-models/gpt-j/model.tar.gz")
     assert "ModelList" not in role_statements(archive)
 
 
-def test_the_log_is_there_before_the_endpoint_and_ends() -> None:
+def test_the_log_group_is_created_before_the_endpoint_and_has_a_retention() -> None:
     log = properties(good(), "AWS::Logs::LogGroup")
     assert log["LogGroupName"] == f"/aws/sagemaker/Endpoints/{good().endpoint_name}"
     assert log["RetentionInDays"] == 30
@@ -139,7 +139,7 @@ def test_the_log_is_there_before_the_endpoint_and_ends() -> None:
     assert any(name.startswith("GptJRole") for name in endpoint["DependsOn"])
 
 
-def test_in_a_network_each_instance_has_an_interface_and_nothing_comes_in() -> None:
+def test_in_a_network_each_instance_has_an_interface_and_no_ingress() -> None:
     stack = new_stack()
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     endpoint = made(stack, network=network)
@@ -156,7 +156,7 @@ def test_in_a_network_each_instance_has_an_interface_and_nothing_comes_in() -> N
     assert "ec2:CreateNetworkInterface" in role_statements(endpoint)["NetworkInterfaces"]["Action"]
 
 
-def test_without_a_network_there_is_nothing_of_one() -> None:
+def test_without_a_network_there_is_no_vpc_configuration() -> None:
     assert "VpcConfig" not in properties(good(), MODEL)
     assert "NetworkInterfaces" not in role_statements(good())
     assert good().connections.security_groups == []
@@ -170,7 +170,7 @@ def test_more_instances_than_addresses_are_reported() -> None:
     assert {problem.path[0] for problem in error.value.problems} == {"network"}
 
 
-def test_a_key_encrypts_what_it_can() -> None:
+def test_a_key_encrypts_volume_and_log() -> None:
     stack = new_stack()
     key = FleetKey(stack, "Key")
     on_volume = made(stack, model=FILES, instance_type="ml.inf2.xlarge", encryption_key=key)
@@ -184,7 +184,7 @@ def test_a_key_encrypts_what_it_can() -> None:
     assert "VolumeKey" not in role_statements(on_disks)
 
 
-def test_neuron() -> None:
+def test_an_endpoint_with_neuron() -> None:
     endpoint = made(
         model=FILES,
         instance_type="ml.inf2.8xlarge",
@@ -198,7 +198,7 @@ def test_neuron() -> None:
     assert 60 <= variant["ModelDataDownloadTimeoutInSeconds"] <= 3600
 
 
-def test_what_is_reported_goes_into_the_template() -> None:
+def test_given_values_are_in_the_template() -> None:
     endpoint = made(
         name="talk",
         image=EndpointImage.tgi(),
@@ -217,12 +217,12 @@ def test_what_is_reported_goes_into_the_template() -> None:
     assert properties(endpoint, "AWS::Logs::LogGroup")["RetentionInDays"] == 7
 
 
-def test_isolation() -> None:
+def test_network_isolation() -> None:
     endpoint = made(model=FILES, instance_type="ml.inf2.xlarge", network_isolation=True)
     assert properties(endpoint, MODEL)["EnableNetworkIsolation"] is True
 
 
-def test_who_may_ask_may_nothing_else() -> None:
+def test_grant_invoke_allows_only_to_invoke() -> None:
     endpoint = made()
     stack = cdk.Stack.of(endpoint)
     role = iam.Role(stack, "Caller", assumed_by=cast(iam.IPrincipal, iam.AccountRootPrincipal()))
@@ -248,7 +248,7 @@ def test_metrics_are_those_of_the_variant() -> None:
         assert metric.dimensions == {"EndpointName": good().endpoint_name, "VariantName": "AllTraffic"}
 
 
-def test_the_outputs_say_how_to_ask() -> None:
+def test_the_output_has_the_command_to_invoke_the_endpoint() -> None:
     endpoint = made()
     endpoint.add_outputs()
     outputs = Template.from_stack(cdk.Stack.of(endpoint)).to_json()["Outputs"]
@@ -259,7 +259,7 @@ def test_the_outputs_say_how_to_ask() -> None:
     assert '\'{"prompt": "The capital of Japan is", "max_tokens": 16}\'' in command
 
 
-def test_all_is_reported_at_once_and_nothing_is_made() -> None:
+def test_all_problems_are_reported_together_and_nothing_is_created() -> None:
     stack = new_stack()
     with pytest.raises(FleetError) as error:
         made(
@@ -293,14 +293,14 @@ def test_values_of_another_class_are_reported(changes: dict[str, Any]) -> None:
     assert problem.remedy
 
 
-def test_what_was_reported_of_an_image_is_a_warning() -> None:
+def test_a_problem_reported_for_an_image_is_a_warning() -> None:
     endpoint = made(image=EndpointImage.hugging_face())
     found = Annotations.from_stack(cdk.Stack.of(endpoint)).find_warning("*", Match.string_like_regexp("ncclCommResume"))
     assert len(found) == 1
     assert Annotations.from_stack(cdk.Stack.of(made())).find_warning("*", Match.any_value()) == []
 
 
-def test_a_uri_that_only_the_deployment_knows_needs_its_repository() -> None:
+def test_an_image_uri_that_is_a_token_requires_its_repository() -> None:
     stack = new_stack()
     uri = cdk.Fn.import_value("image")
     with pytest.raises(FleetError) as error:

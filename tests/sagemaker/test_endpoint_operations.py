@@ -36,13 +36,13 @@ ALL: dict[str, Any] = {
 
 @cache
 def operated() -> HuggingFaceEndpoint:
-    """One with everything."""
+    """Return an endpoint with all operations."""
     stack = new_stack()
     return made(stack, **ALL, alarm_topic=AlarmTopic(stack, "Pager"))
 
 
 def named(endpoint: HuggingFaceEndpoint, type: str, part: str) -> Body:
-    """The only resource of `type` whose id has `part` in it."""
+    """Return the only resource of `type` whose id contains `part`."""
     template = Template.from_stack(cdk.Stack.of(endpoint)).to_json()["Resources"]
     (body,) = [body for id, body in template.items() if body["Type"] == type and part in id]
     return body
@@ -59,7 +59,7 @@ def id_of(endpoint: HuggingFaceEndpoint, type: str) -> str:
     return id
 
 
-def test_what_is_captured_goes_to_a_bucket_of_its_own_that_stays() -> None:
+def test_captured_data_is_written_to_its_own_retained_bucket() -> None:
     capture = properties(operated(), "AWS::SageMaker::EndpointConfig")["DataCaptureConfig"]
     bucket = resources(operated(), "AWS::S3::Bucket")[0]
     assert (bucket["DeletionPolicy"], bucket["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
@@ -76,7 +76,7 @@ def role_statements_of_chat() -> dict[str, Body]:
     return role_statements(operated())
 
 
-def test_another_bucket_is_written_to_below_its_prefix_only() -> None:
+def test_in_another_bucket_the_role_can_write_only_below_the_prefix() -> None:
     key = "arn:aws:kms:us-west-2:111122223333:key/1"
     capture = DataCapture(uri="s3://my-bucket/kept/", inputs=False, encryption_key_arn=key)
     endpoint = made(name="chat", data_capture=capture)
@@ -88,7 +88,7 @@ def test_another_bucket_is_written_to_below_its_prefix_only() -> None:
     assert role_statements(endpoint)["CaptureKey"]["Resource"] == key
 
 
-def test_an_update_goes_over_in_steps_and_comes_back_by_alarms() -> None:
+def test_an_update_shifts_traffic_in_steps_and_is_rolled_back_by_alarms() -> None:
     endpoint = named(operated(), "AWS::SageMaker::Endpoint", "")
     deployment = endpoint["Properties"]["DeploymentConfig"]
     names = [one["AlarmName"] for one in deployment["AutoRollbackConfiguration"]["Alarms"]]
@@ -104,7 +104,7 @@ def test_an_update_goes_over_in_steps_and_comes_back_by_alarms() -> None:
     alarms = Template.from_stack(cdk.Stack.of(operated())).find_resources("AWS::CloudWatch::Alarm")
     before = {alarms[id]["Properties"]["AlarmName"] for id in endpoint["DependsOn"] if id in alarms}
     assert before == {"Chat-ServerErrors", "Chat-Latency"}
-    # "mine" may be a composite alarm, which CloudWatch shows to a role that may look at all alarms, and to no other.
+    # "mine" can be a composite alarm: to describe one, a role must have permission for all alarms.
     assert role_statements_of_chat()["RollbackAlarms"]["Action"] == "cloudwatch:DescribeAlarms"
     assert role_statements_of_chat()["RollbackAlarms"]["Resource"] == "*"
     of_its_own = role_statements(good())["RollbackAlarms"]["Resource"]
@@ -148,7 +148,7 @@ def test_other_rollouts(rollout: EndpointRollout, policy: Body) -> None:
     assert {name: value for name, value in deployment.items() if name != "AutoRollbackConfiguration"} == policy
 
 
-def test_the_number_follows_the_load_and_no_update_puts_it_back() -> None:
+def test_the_number_of_instances_follows_the_load_and_updates_keep_it() -> None:
     target = properties(operated(), "AWS::ApplicationAutoScaling::ScalableTarget")
     assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 3)
     assert target["ResourceId"] == "endpoint/Chat/variant/AllTraffic"
@@ -173,12 +173,12 @@ def test_the_number_follows_the_load_and_no_update_puts_it_back() -> None:
     assert configuration["PredefinedMetricSpecification"]["PredefinedMetricType"].endswith("InvocationsPerInstance")
 
 
-def test_who_ends_it_may_touch_nothing_else() -> None:
+def test_the_function_can_delete_only_this_endpoint() -> None:
     statements = reaper_statements()
     endpoint, config, model = (
         {"Ref": id_of(operated(), f"AWS::SageMaker::{kind}")} for kind in ("Endpoint", "EndpointConfig", "Model")
     )
-    assert statements["EndEndpoint"]["Resource"] == endpoint  # the ARN, in the letters that SageMaker writes
+    assert statements["EndEndpoint"]["Resource"] == endpoint  # the ARN, as written by SageMaker
     assert statements["EndConfig"]["Resource"] == config
     assert statements["EndModel"]["Resource"] == model
     assert statements["Mark"]["Resource"] == [config, model]
@@ -192,7 +192,7 @@ def test_who_ends_it_may_touch_nothing_else() -> None:
     assert not any(action.endswith("*") for action in actions)
 
 
-def test_it_is_looked_for_after_the_endpoint_is_there() -> None:
+def test_the_rule_and_the_function_are_created_after_the_endpoint() -> None:
     rule = named(operated(), "AWS::Events::Rule", "TimeToLive")
     function = named(operated(), "AWS::Lambda::Function", "TimeToLive")
     endpoint = id_of(operated(), "AWS::SageMaker::Endpoint")
@@ -207,14 +207,14 @@ def test_it_is_looked_for_after_the_endpoint_is_there() -> None:
     assert "SourceArn" in permission
 
 
-def test_a_long_name_makes_a_rule_that_events_take() -> None:
+def test_a_long_name_gives_a_valid_rule_name() -> None:
     endpoint = made(name="e" * 63, time_to_live_seconds=86400)
     name = properties(endpoint, "AWS::Events::Rule")["Name"]
     assert len(name) <= 64
     assert name.endswith("-ttl")
 
 
-def test_a_budget_reports_topic_and_people_in_the_dollars_requested_for() -> None:
+def test_a_budget_notifies_topic_and_emails() -> None:
     budget = properties(operated(), "AWS::Budgets::Budget")
     assert budget["Budget"]["BudgetLimit"] == {"Amount": 200, "Unit": "USD"}
     assert budget["Budget"]["CostFilters"] == {"Service": ["Amazon SageMaker"]}
@@ -234,7 +234,7 @@ def test_a_budget_reports_topic_and_people_in_the_dollars_requested_for() -> Non
         assert {"Key": "llm-fleet:endpoint", "Value": "chat"} in tags
 
 
-def test_two_endpoints_may_share_a_topic() -> None:
+def test_two_endpoints_can_share_a_topic() -> None:
     stack = new_stack()
     topic = AlarmTopic(stack, "Pager")
     budget = EndpointBudget(monthly_usd=200)
@@ -249,7 +249,7 @@ def test_two_endpoints_may_share_a_topic() -> None:
     assert len({one["Sid"] for one in statements}) == len(statements)
 
 
-def test_alarms_ring_at_what_was_requested_for() -> None:
+def test_alarms_have_the_given_thresholds() -> None:
     endpoint = made(
         name="chat",
         alarms=EndpointAlarms(server_error_percent=10, model_latency_ms=2500, idle_hours=24),
@@ -276,7 +276,7 @@ def test_the_dashboard_shows_every_alarm_and_the_last_errors() -> None:
     assert body.count("ModelLatency") == 2
 
 
-def test_without_operations_there_are_alarms_and_a_rollback_only() -> None:
+def test_without_operations_there_are_only_alarms_and_a_rollback() -> None:
     for kind in ("Events::Rule", "Lambda::Function", "Budgets::Budget", "ApplicationAutoScaling::ScalableTarget"):
         assert resources(good(), f"AWS::{kind}") == []
     deployment = properties(good(), "AWS::SageMaker::Endpoint")["DeploymentConfig"]
@@ -300,7 +300,7 @@ def test_a_topic_by_its_arn_is_the_same_as_one_of_the_app() -> None:
     assert [problem.where for problem in rejected.value.problems] == ["alarms.topic_arn"]
 
 
-def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
+def test_a_time_to_live_that_is_a_token_is_passed_to_the_function() -> None:
     stack = new_stack()
     seconds = cdk.CfnParameter(stack, "Seconds", type="Number").value_as_number
     endpoint = made(stack, time_to_live_seconds=seconds)
@@ -308,13 +308,13 @@ def test_a_life_that_only_the_deployment_knows_reaches_the_function() -> None:
     assert function["Environment"]["Variables"]["TTL_SECONDS"] == {"Ref": "Seconds"}
 
 
-def test_what_does_not_fit_is_reported_by_the_construct_too() -> None:
+def test_settings_that_do_not_fit_together_are_reported_by_the_construct() -> None:
     with pytest.raises(FleetError) as rejected:
         made(rollout=EndpointRollout(kind=RolloutKind.CANARY), budget=EndpointBudget(monthly_usd=200))
     assert [problem.where for problem in rejected.value.problems] == ["rollout.kind", "budget.emails"]
 
 
-def test_nag_is_content_with_what_no_example_has() -> None:
+def test_nag_finds_nothing_in_settings_that_no_example_has() -> None:
     """The other checkers read only types and properties, all of which the examples have."""
     stack = new_stack()
     pager = sns.Topic.from_topic_arn(stack, "Pager", "arn:aws:sns:us-west-2:111122223333:pager")

@@ -65,14 +65,14 @@ def test_no_action_is_a_wildcard_and_no_policy_is_awss_full_access(stack: cdk.St
     assert "FullAccess" not in str(Template.from_stack(stack).to_json())
 
 
-def test_names_are_those_of_the_prefixes_alone(stack: cdk.Stack):
+def test_permissions_are_limited_to_the_given_name_prefixes(stack: cdk.Stack):
     made(stack, name_prefixes=["my-team-"], idle_minutes=None)
     assert str(statements(stack)["TrainingJobs"]["Resource"]).count(":training-job/") == 1
     assert "my-team-*" in str(statements(stack)["Endpoints"]["Resource"])
     assert statements(stack)["Itself"]["Action"] == "sagemaker:DescribeNotebookInstance"
 
 
-def test_its_log_is_its_own_and_the_group_is_named_as_policies_name_groups(stack: cdk.Stack):
+def test_permissions_for_the_log_are_limited_to_its_own_stream(stack: cdk.Stack):
     made(stack, name="lab")
     group = "arn:aws:logs:us-west-2:111122223333:log-group:/aws/sagemaker/NotebookInstances"
     of_group, of_streams = statements(stack)["ItsLogGroup"], statements(stack)["ItsLog"]
@@ -84,7 +84,7 @@ def test_its_log_is_its_own_and_the_group_is_named_as_policies_name_groups(stack
     assert of_streams["Resource"] == f"{group}:log-stream:lab/*"
 
 
-def test_names_with_capitals_are_allowed_as_arns_write_them(stack: cdk.Stack):
+def test_prefixes_with_capitals_are_allowed_as_in_arns(stack: cdk.Stack):
     made(stack, name_prefixes=["Team-"])
     of_jobs, of_endpoints = (
         str(statements(stack)["TrainingJobs"]["Resource"]),
@@ -96,7 +96,7 @@ def test_names_with_capitals_are_allowed_as_arns_write_them(stack: cdk.Stack):
     assert "Endpoints/Team-*" in str(statements(stack)["Logs"]["Resource"])
 
 
-def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
+def test_a_code_repository_is_created_for_a_repository_with_a_secret(stack: cdk.Stack):
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:git-AbCdEf"
     made(
         stack,
@@ -113,7 +113,7 @@ def test_a_repository_with_a_secret_is_made_for_it(stack: cdk.Stack):
     assert statements(stack)["RepositorySecrets"]["Resource"] == secret
 
 
-def test_others_grant_to_it_and_the_instance_waits_for_that(stack: cdk.Stack):
+def test_grants_to_a_notebook_are_created_before_the_instance(stack: cdk.Stack):
     notebook = made(stack)
     ecr.Repository(stack, "Images").grant_pull(notebook)
     notebook.grant_open(iam.User(stack, "Ada"))
@@ -125,20 +125,20 @@ def test_others_grant_to_it_and_the_instance_waits_for_that(stack: cdk.Stack):
     assert len(notebook.connections.security_groups) == 1
 
 
-def test_buckets_given_are_the_ones_used(stack: cdk.Stack):
+def test_a_given_bucket_is_used(stack: cdk.Stack):
     bucket = DataBucket(stack, "Data")
     notebook = made(stack, buckets=[bucket])
     assert cast(Any, notebook.bucket).bucket_arn == bucket.bucket_arn
     assert len(Template.from_stack(stack).find_resources("AWS::S3::Bucket")) == 1
 
 
-def test_a_key_by_its_arn_goes_before_the_one_that_is_given(stack: cdk.Stack):
+def test_the_key_of_the_spec_has_priority_over_the_given_key(stack: cdk.Stack):
     arn = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcdef"
     made(stack, kms_key_arn=arn, encryption_key=FleetKey(stack, "Other"))
     assert properties(stack)["KmsKeyId"] == arn
 
 
-def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack):
+def test_the_az_selects_the_subnet_and_an_address_is_reserved(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4", "usw2-az1"]))
     described(stack, network=network, availability_zone_id="usw2-az1")
     expected = stack.resolve(network.compute_subnet("usw2-az1").subnet_id)
@@ -147,7 +147,7 @@ def test_the_az_chooses_the_subnet_and_an_address_is_set_aside(stack: cdk.Stack)
         TrainingNotebook(stack, "Other", NotebookSpec(availability_zone_id="usw2-az9"), network=network)
 
 
-def test_without_a_network_the_internet_is_requested_for(stack: cdk.Stack):
+def test_without_a_network_the_notebook_has_internet_access(stack: cdk.Stack):
     with pytest.raises(FleetError, match="LF912"):
         TrainingNotebook(stack, "Private")
     described(stack, internet=True)
@@ -156,7 +156,7 @@ def test_without_a_network_the_internet_is_requested_for(stack: cdk.Stack):
     assert "SubnetId" not in notebook
 
 
-def test_checkers_are_reported_why_a_notebook_is_on_the_internet(app: cdk.App, stack: cdk.Stack):
+def test_findings_about_internet_access_are_acknowledged(app: cdk.App, stack: cdk.Stack):
     described(stack, internet=True)
     assert nag_findings(app) == []
 
@@ -175,9 +175,7 @@ def test_checkers_are_reported_why_a_notebook_is_on_the_internet(app: cdk.App, s
         ({"encryption_key": "arn:aws:kms:us-west-2:111122223333:key/1"}, "encryption_key"),
     ],
 )
-def test_what_is_of_another_class_is_reported_before_the_cdk_sees_it(
-    stack: cdk.Stack, arguments: dict[str, Any], where: str
-):
+def test_values_of_another_class_are_reported(stack: cdk.Stack, arguments: dict[str, Any], where: str):
     with pytest.raises(FleetError) as error:
         described(stack, **arguments)
     assert where in [problem.where for problem in error.value.problems]

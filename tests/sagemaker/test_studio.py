@@ -30,7 +30,7 @@ from tests.made_networks import existing_network
 from tests.sagemaker.studios import CLUSTER, TYPES, ZONES, Synthesized, everything
 
 
-def test_a_domain_is_in_the_vpc_alone_and_encrypted(plain: Synthesized):
+def test_a_domain_is_in_the_vpc_only_and_encrypted(plain: Synthesized):
     domain = plain.domain
     assert (domain["AppNetworkAccessType"], domain["AuthMode"]) == ("VpcOnly", "IAM")
     assert len(domain["SubnetIds"]) == 2
@@ -47,7 +47,7 @@ def test_a_domain_is_in_the_vpc_alone_and_encrypted(plain: Synthesized):
 
 
 @pytest.mark.parametrize("application", ["JupyterLabAppSettings", "CodeEditorAppSettings"])
-def test_idle_applications_end_and_no_one_can_choose_otherwise(plain: Synthesized, application: str):
+def test_idle_applications_are_stopped_and_users_cannot_change_this(plain: Synthesized, application: str):
     idle = plain.settings[application]["AppLifecycleManagement"]["IdleSettings"]
     assert idle == {
         "LifecycleManagement": "ENABLED",
@@ -57,14 +57,14 @@ def test_idle_applications_end_and_no_one_can_choose_otherwise(plain: Synthesize
     }
 
 
-def test_shared_spaces_have_what_private_ones_have(full: Synthesized):
+def test_shared_spaces_have_the_settings_of_private_ones(full: Synthesized):
     shared, private = full.domain["DefaultSpaceSettings"], full.settings
     for name in ("ExecutionRole", "SecurityGroups", "JupyterLabAppSettings", "SpaceStorageSettings"):
         assert shared[name] == private[name]
     assert shared["CustomFileSystemConfigs"] == private["CustomFileSystemConfigs"]
 
 
-def test_the_file_system_is_mounted_where_it_is(full: Synthesized):
+def test_the_file_system_is_mounted_from_its_subnet(full: Synthesized):
     (mounted,) = full.settings["CustomFileSystemConfigs"]
     (file_system,) = [name for name, one in full.template["Resources"].items() if one["Type"] == "AWS::FSx::FileSystem"]
     assert mounted == {"FSxLustreFileSystemConfig": {"FileSystemId": {"Ref": file_system}, "FileSystemPath": "/"}}
@@ -79,18 +79,18 @@ def test_the_file_system_is_mounted_where_it_is(full: Synthesized):
     assert {rule["FromPort"] for rule in rules} == {988, 1018, 2049}
 
 
-def test_nothing_is_let_in(plain: Synthesized):
+def test_no_ingress_is_allowed(plain: Synthesized):
     group = plain.only("AWS::EC2::SecurityGroup")
     assert "SecurityGroupIngress" not in group
     assert [(rule["CidrIp"], rule["FromPort"]) for rule in group["SecurityGroupEgress"]] == [("0.0.0.0/0", 443)]
     assert plain.of_type("AWS::EC2::SecurityGroupIngress") == {}
 
 
-def test_home_directories_stay_when_the_stack_goes(full: Synthesized):
+def test_home_directories_are_retained_when_the_stack_is_deleted(full: Synthesized):
     # With all dependencies of the domain: SageMaker does not delete a script of an existing domain.
     resources = {name: one for name, one in full.template["Resources"].items() if name.startswith("Studio")}
     assert {one["DeletionPolicy"] for one in resources.values()} <= {"Retain", "RetainExceptOnCreate"}
-    # Not a replaced script: its name would be taken when its text is used again.
+    # A replaced script is deleted: otherwise its name would be in use if the text is used again.
     scripts = [one for one in resources.values() if one["Type"] == "AWS::SageMaker::StudioLifecycleConfig"]
     assert [one["UpdateReplacePolicy"] for one in scripts] == ["Delete", "Delete"]
     (subnet,) = (one["Ref"] for one in full.domain["SubnetIds"])
@@ -99,16 +99,16 @@ def test_home_directories_stay_when_the_stack_goes(full: Synthesized):
     assert "TensorBoard" not in full.settings["StudioWebPortalSettings"]["HiddenAppTypes"]
 
 
-def test_files_are_the_same_persons_as_on_the_clusters(full: Synthesized):
+def test_users_have_the_same_ids_as_on_the_clusters(full: Synthesized):
     ids = {name: one["UserSettings"]["CustomPosixUserConfig"] for name, one in full.profiles.items()}
     assert ids == {"alice": {"Uid": 10001, "Gid": 10001}, "bob": {"Uid": 10002, "Gid": 3000}}
 
 
-def test_who_has_no_ids_has_those_of_the_service(plain: Synthesized):
+def test_a_user_without_ids_has_those_of_the_service(plain: Synthesized):
     assert "CustomPosixUserConfig" not in plain.profiles["alice"]["UserSettings"]
 
 
-def test_only_what_is_allowed_is_offered(full: Synthesized):
+def test_only_allowed_instance_types_are_offered(full: Synthesized):
     hidden = full.settings["StudioWebPortalSettings"]["HiddenInstanceTypes"]
     assert not set(hidden) & set(TYPES)
     shown = set(studio_facts().instances) - set(hidden) - set(TYPES)
@@ -120,7 +120,7 @@ def test_repositories_are_offered(full: Synthesized):
     assert offered == {"RepositoryUrl": "https://github.com/huggingface/notebooks.git"}
 
 
-def test_each_application_has_a_script_of_its_kind_that_fits(full: Synthesized):
+def test_each_application_has_a_script_within_the_size_limit(full: Synthesized):
     configs = full.of_type("AWS::SageMaker::StudioLifecycleConfig")
     kinds = {one["StudioLifecycleConfigAppType"]: name for name, one in configs.items()}
     assert set(kinds) == {"JupyterLab", "CodeEditor"}
@@ -147,7 +147,7 @@ def text(value: Any) -> str:
     return json.dumps(value)
 
 
-def test_people_manage_spaces_of_their_own_and_the_domains_alone(plain: Synthesized):
+def test_users_can_manage_only_their_own_spaces_in_the_domain(plain: Synthesized):
     statements = plain.statements()
     spaces = statements["OwnSpaces"]
     assert set(spaces["Action"]) == {f"sagemaker:{verb}Space" for verb in ("Create", "Delete", "Update")}
@@ -160,7 +160,7 @@ def test_people_manage_spaces_of_their_own_and_the_domains_alone(plain: Synthesi
     assert "FileSystem" not in statements
 
 
-def test_applications_write_the_log_that_says_why_one_did_not_start(plain: Synthesized):
+def test_applications_can_write_their_logs(plain: Synthesized):
     group, streams = plain.statements()["StudioLogGroup"], plain.statements()["StudioLog"]
     assert group["Action"] == ["logs:CreateLogGroup", "logs:DescribeLogStreams"]
     assert [one.partition(":log-group:")[2] for one in group["Resource"]] == [
@@ -172,7 +172,7 @@ def test_applications_write_the_log_that_says_why_one_did_not_start(plain: Synth
     assert "DomainId" in text(streams["Resource"])
 
 
-def test_instances_beyond_those_allowed_are_rejected_by_the_role(plain: Synthesized, full: Synthesized):
+def test_the_role_denies_other_instance_types(plain: Synthesized, full: Synthesized):
     for sid in ("OwnAppsStart", "SharedAppsStart"):
         condition = full.statements()[sid]["Condition"]
         assert condition["ForAllValues:StringEquals"] == {"sagemaker:InstanceTypes": TYPES}
@@ -180,7 +180,7 @@ def test_instances_beyond_those_allowed_are_rejected_by_the_role(plain: Synthesi
         assert "Null" not in plain.statements()[sid]["Condition"]
 
 
-def test_cloudtrail_reports_who_it_was(plain: Synthesized):
+def test_cloudtrail_records_the_user(plain: Synthesized):
     (role,) = [
         one for one in plain.of_type("AWS::IAM::Role").values() if one["Description"] == "Users of SageMaker Studio"
     ]
@@ -190,7 +190,7 @@ def test_cloudtrail_reports_who_it_was(plain: Synthesized):
     assert plain.domain["DomainSettings"] == {"ExecutionRoleIdentityConfig": "USER_PROFILE_NAME"}
 
 
-def test_clusters_are_reached_and_nothing_else(plain: Synthesized, full: Synthesized):
+def test_users_can_connect_only_to_the_given_clusters(plain: Synthesized, full: Synthesized):
     assert plain.of_type("AWS::IAM::Policy") == {}
     (policy,) = full.of_type("AWS::IAM::Policy").values()
     starts = [one for one in policy["PolicyDocument"]["Statement"] if one["Action"] == "ssm:StartSession"]
@@ -200,7 +200,7 @@ def test_clusters_are_reached_and_nothing_else(plain: Synthesized, full: Synthes
     assert {"ClusterList", "FileSystem"} <= set(full.statements())
 
 
-def test_a_person_is_let_in_as_one_user(plain: Synthesized):
+def test_a_role_can_open_studio_as_one_user(plain: Synthesized):
     studio = plain.construct
     someone = iam.User(studio, "Someone")
     assert studio.grants.open(someone, user="alice").success
@@ -256,14 +256,14 @@ def problems(stack: cdk.Stack, **arguments: Any) -> dict[str, tuple[str, str]]:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_it_is_rejected(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
+def test_each_mistake_is_reported(stack: cdk.Stack, arguments: dict[str, Any], where: str, code: str):
     found = problems(stack, **arguments)
     assert found[where][0] == code
     assert len(found) == 1
     assert found[where][1]
 
 
-def test_all_is_reported_at_once(stack: cdk.Stack):
+def test_all_problems_are_reported_together(stack: cdk.Stack):
     users = {"a b": StudioUser(uid=1), "c": StudioUser(identity="c")}
     found = problems(stack, users=users, idle_minutes=1, volume_gib=1, instance_type="ml.x")
     assert set(found) == {
@@ -297,12 +297,12 @@ def test_sagemakers_own_internet_leads_to_no_file_system(stack: cdk.Stack, lustr
     assert {where: code for where, (code, _) in found.items()} == {"internet": "LF926", "lustre_directory": "LF926"}
 
 
-def test_studio_is_no_way_around_a_closed_network(stack: cdk.Stack):
+def test_studio_in_a_closed_network_cannot_have_internet_access(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES, internet=InternetAccess.NONE))
     assert problems(stack, network=network, internet=True)["internet"][0] == "LF929"
 
 
-def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
+def test_users_must_fit_the_addresses_of_the_subnets(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Network", NetworkSpec(availability_zone_ids=ZONES, cidr="10.0.0.0/24", compute_cidr="10.1.0.0/26")
     )
@@ -310,7 +310,7 @@ def test_addresses_must_suffice_for_the_people(stack: cdk.Stack):
     assert {code for code, _ in found.values()} == {"LF220"}
 
 
-def test_a_file_system_of_no_one_knows_where_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):
+def test_a_file_system_in_an_unknown_az_is_mounted_from_all_subnets(stack: cdk.Stack, lustre: Callable[..., Any]):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=ZONES))
     studio = StudioDomain(stack, "Studio", network=network, lustre=lustre(None))
     assert len(cdk.Stack.of(studio).resolve(studio.resource.subnet_ids)) == 2

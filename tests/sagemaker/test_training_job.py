@@ -60,7 +60,7 @@ def spec(folder: Path, **other: Any) -> TrainingJobSpec:
 
 
 def machine(template: Template) -> dict[str, Any]:
-    """The definition, with each reference as `<logical id>`."""
+    """Return the definition, with each reference as `<logical id>`."""
     (found,) = template.find_resources("AWS::StepFunctions::StateMachine").values()
     parts = found["Properties"]["DefinitionString"]["Fn::Join"][1]
     return json.loads("".join(part if isinstance(part, str) else f"<{next(iter(part.values()))}>" for part in parts))
@@ -100,7 +100,7 @@ def test_the_machine_has_the_request_and_the_jobs_alarm(stack: cdk.Stack, tmp_pa
     assert states["ReadInput"]["Parameters"]["place"]["waits"] == [300, 600, 1200, 2400, 3600]
 
 
-def test_its_role_reaches_what_it_was_given_and_no_more(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_its_role_can_access_only_the_given_resources(stack: cdk.Stack, tmp_path: Path) -> None:
     TrainingJob(stack, "Job", job=spec(tmp_path, remote_debug=False))
     template = Template.from_stack(stack)
     (read,) = statements(template, "Read0Objects")
@@ -114,7 +114,7 @@ def test_its_role_reaches_what_it_was_given_and_no_more(stack: cdk.Stack, tmp_pa
     assert "repository/pytorch-training" in json.dumps(images["Resource"])
 
 
-def test_the_machine_starts_its_own_jobs_with_their_role_alone(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_the_machine_can_start_only_its_own_jobs_with_their_role(stack: cdk.Stack, tmp_path: Path) -> None:
     TrainingJob(stack, "Job", job=spec(tmp_path))
     template = Template.from_stack(stack)
     (jobs,) = statements(template, "Jobs")
@@ -130,7 +130,7 @@ def test_the_cap_denies_longer_warm_pools(stack: cdk.Stack, tmp_path: Path) -> N
     assert (cap["Effect"], cap["Condition"]) == ("Deny", {"NumericGreaterThan": {"sagemaker:KeepAlivePeriod": "1800"}})
 
 
-def test_people_may_start_and_debug_it(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_grants_to_start_and_to_debug(stack: cdk.Stack, tmp_path: Path) -> None:
     job = TrainingJob(stack, "Job", job=spec(tmp_path))
     person = iam.User(stack, "Person")
     granted = cast(iam.IGrantable, person)
@@ -149,7 +149,7 @@ def test_people_may_start_and_debug_it(stack: cdk.Stack, tmp_path: Path) -> None
     )
 
 
-def test_who_may_stop_jobs_may_do_so_however_their_arns_are_spelled(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_grant_stop_allows_both_spellings_of_arns(stack: cdk.Stack, tmp_path: Path) -> None:
     """assumption: sagemaker-arns-in-small-letters"""
     person = iam.User(stack, "Person")
     TrainingJob(stack, "Job", job=spec(tmp_path, name="Llama")).grants.stop(cast(iam.IGrantable, person))
@@ -162,7 +162,7 @@ def test_who_may_stop_jobs_may_do_so_however_their_arns_are_spelled(stack: cdk.S
     ]
 
 
-def test_a_shell_in_a_job_that_has_none_is_reported(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_grant_of_a_shell_requires_remote_debugging(stack: cdk.Stack, tmp_path: Path) -> None:
     job = TrainingJob(stack, "Job", job=spec(tmp_path, remote_debug=False))
     with pytest.raises(FleetError, match="LF974"):
         job.grant_debug(cast(iam.IGrantable, iam.User(stack, "Person")))
@@ -176,25 +176,25 @@ def test_arguments_of_the_wrong_class_are_reported_together(stack: cdk.Stack) ->
     assert {problem.path[0] for problem in error.value.problems} == set(wrong)
 
 
-def test_a_channel_on_lustre_needs_a_network(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_channel_on_lustre_requires_a_network(stack: cdk.Stack, tmp_path: Path) -> None:
     data = Channel(file_system_id="fs-0123456789abcdef0", directory="/abc/data")
     with pytest.raises(FleetError, match="network"):
         TrainingJob(stack, "Job", job=spec(tmp_path, channels={"train": data}))
 
 
-def test_what_is_wrong_with_the_job_and_with_its_place_is_reported_together(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_errors_in_the_job_and_in_its_dependencies_are_reported_together(stack: cdk.Stack, tmp_path: Path) -> None:
     data = Channel(file_system_id="fs-0123456789abcdef0", directory="/abc/data")
     with pytest.raises(FleetError) as raised:
         TrainingJob(stack, "Job", job=spec(tmp_path, instance_count=0, channels={"train": data}))
     assert {problem.code.value for problem in raised.value.problems} == {"LF971", "LF903"}
 
 
-def test_a_stack_without_a_region_cannot_choose_among_images(app: cdk.App, tmp_path: Path) -> None:
+def test_a_stack_without_a_region_cannot_choose_an_image(app: cdk.App, tmp_path: Path) -> None:
     with pytest.raises(FleetError, match="LF960"):
         TrainingJob(cdk.Stack(app, "Anywhere"), "Job", job=spec(tmp_path))
 
 
-def test_a_schedule_hands_over_what_is_otherwise(stack: cdk.Stack, tmp_path: Path) -> None:
+def test_a_schedule_passes_its_changed_input(stack: cdk.Stack, tmp_path: Path) -> None:
     schedule = JobSchedule(expression="rate(1 day)", enabled=False, hyperparameters={"epochs": "9"})
     job = spec(tmp_path, schedule=schedule, capacity_retries=CapacityRetries(attempts=0))
     TrainingJob(stack, "Job", job=job)
@@ -210,7 +210,7 @@ def test_the_archive_has_the_same_bytes_everywhere() -> None:
     assert gzip.decompress(pack(contents, set())) != gzip.decompress(pack(contents, {"train.py"}))
 
 
-def test_who_starts_jobs_on_a_training_plan_may_use_the_plan(tmp_path: Path) -> None:
+def test_roles_that_start_jobs_on_a_training_plan_can_use_the_plan(tmp_path: Path) -> None:
     """CreateTrainingJob needs permissions on the plan and on reserved capacity, too, for machine and watch."""
     plan = "arn:aws:sagemaker:us-west-2:111122223333:training-plan/ours"
     stack = cdk.Stack(cdk.App(), "Plan", env=cdk.Environment(account="111122223333", region="us-west-2"))
@@ -277,7 +277,7 @@ def test_a_number_of_attempts_is_a_number() -> None:
 
 @pytest.mark.parametrize("days", [1, 5, 28])
 @pytest.mark.parametrize("answer_seconds", [None, 10_800, 90_000])
-def test_no_history_gets_longer_than_the_service_allows(days: int, answer_seconds: int | None) -> None:
+def test_the_history_is_within_the_limit_of_the_service(days: int, answer_seconds: int | None) -> None:
     watch = None if answer_seconds is None else watch_record("t", answer_within_seconds=answer_seconds)
     horizon = longest_seconds(run_seconds=days * 86_400, pending_seconds=None, watched=watch is not None)
     found = pace(longest_seconds=horizon, attempts=21, alarms=20, watch=watch)
@@ -290,7 +290,7 @@ def test_no_history_gets_longer_than_the_service_allows(days: int, answer_second
     assert found.poll_seconds >= 60
 
 
-def test_a_day_is_requested_for_about_every_minute_and_a_month_less() -> None:
+def test_the_poll_interval_is_about_a_minute_for_a_day_and_longer_for_a_month() -> None:
     def seconds(days: int) -> int:
         horizon = longest_seconds(run_seconds=days * 86_400, pending_seconds=0, watched=False)
         return pace(longest_seconds=horizon, attempts=6, alarms=1, watch=None).poll_seconds

@@ -31,13 +31,13 @@ def aws() -> Generator[LocalAws]:
 
 @pytest.fixture(scope="module")
 def plain(aws: LocalAws) -> MachineOnAws:
-    """A machine whose jobs no one watches."""
+    """A machine without a watch."""
     return MachineOnAws(aws, "plain")
 
 
 @pytest.fixture(scope="module")
 def watched(aws: LocalAws) -> MachineOnAws:
-    """A machine whose jobs a watch starts again."""
+    """A machine whose jobs are restarted by a watch."""
     return MachineOnAws(
         aws, "watched", watch=WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
     )
@@ -68,7 +68,7 @@ def test_a_job_runs_from_start_to_end(aws: LocalAws, plain: MachineOnAws) -> Non
     assert alarm["AlarmName"] == f"{job}-train:loss-above"
     assert alarm["Dimensions"] == [{"Name": "TrainingJobName", "Value": job}]
     assert (alarm["MetricName"], alarm["Threshold"]) == ("train:loss", 5)
-    for secondary in ("Training", "Interrupted", "Starting", "Training"):  # as a spot job goes
+    for secondary in ("Training", "Interrupted", "Starting", "Training"):  # the states of a spot job
         plain.move(job, "InProgress", secondary=secondary)
     plain.move(job, "Completed")
     ended = plain.end(execution)
@@ -81,7 +81,7 @@ def test_a_job_runs_from_start_to_end(aws: LocalAws, plain: MachineOnAws) -> Non
     assert plain.alarms() == []
 
 
-def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
+def test_the_input_can_change_settings(plain: MachineOnAws) -> None:
     given = {"hyperparameters": {"rate": "0.5", "new": "x"}, "checkpoints": "s3://other/run/", "name_suffix": "trial"}
     execution = plain.start(given)
     job = plain.job("trial")
@@ -103,14 +103,14 @@ def test_an_input_says_otherwise(plain: MachineOnAws) -> None:
         ({"checkpoints": "checkpoint-3"}, "an S3 URI"),
     ],
 )
-def test_bad_input_fails_before_anything_is_made(plain: MachineOnAws, given: Any, word: str) -> None:
+def test_invalid_input_fails_before_a_job_is_created(plain: MachineOnAws, given: Any, word: str) -> None:
     before = plain.jobs()
     execution = plain.start(given)
     failure(plain, execution, "BadInput", word)
     assert plain.jobs() == before
 
 
-def test_a_failed_job_fails_the_run_in_its_words(plain: MachineOnAws) -> None:
+def test_a_failed_job_fails_the_run_with_its_reason(plain: MachineOnAws) -> None:
     execution = plain.start({"name_suffix": "failed"})
     plain.move(plain.job("failed"), "Failed", reason="AlgorithmError: ExecuteUserScriptError: exit code 1")
     failure(plain, execution, "JobFailed", "plain-failed: AlgorithmError: ExecuteUserScriptError")
@@ -127,13 +127,13 @@ def test_an_image_of_another_region_is_rejected(aws: LocalAws) -> None:
     assert far.jobs() == []
 
 
-def test_a_stopped_job_reports_why(plain: MachineOnAws) -> None:
+def test_a_stopped_job_has_the_reason(plain: MachineOnAws) -> None:
     execution = plain.start({"name_suffix": "g-stopped"})
     plain.move(plain.job("g-stopped"), "Stopped", secondary="MaxRuntimeExceeded")
     failure(plain, execution, "JobStopped", "MaxRuntimeExceeded")
 
 
-def test_without_capacity_another_job_goes_on_from_the_same_checkpoints(plain: MachineOnAws) -> None:
+def test_without_capacity_another_job_resumes_from_the_same_checkpoints(plain: MachineOnAws) -> None:
     execution = plain.start({"name_suffix": "i-none"})
     first = plain.job("i-none")
     plain.move(first, "Failed", reason=CAPACITY)
@@ -148,7 +148,7 @@ def test_without_capacity_another_job_goes_on_from_the_same_checkpoints(plain: M
     assert [name for name in plain.jobs() if name.startswith("plain-i")] == [first, second, third]
 
 
-def test_a_full_quota_and_throttling_are_tried_again(aws: LocalAws, plain: MachineOnAws) -> None:
+def test_a_full_quota_and_throttling_are_retried(aws: LocalAws, plain: MachineOnAws) -> None:
     aws.refuse_training_jobs("ThrottlingException", times=2)
     aws.refuse_training_jobs("ResourceLimitExceeded", times=2)
     execution = plain.start({"name_suffix": "j-late"})
@@ -161,7 +161,9 @@ def test_a_quota_that_stays_full_fails_the_run(aws: LocalAws, plain: MachineOnAw
     failure(plain, plain.start({"name_suffix": "k-full"}), "NotStarted", "plain-k-full")
 
 
-def test_a_lost_answer_makes_no_second_job_and_takes_nobodys(aws: LocalAws, plain: MachineOnAws) -> None:
+def test_a_lost_response_causes_no_second_job_and_does_not_use_another_run_s_job(
+    aws: LocalAws, plain: MachineOnAws
+) -> None:
     aws.refuse_training_jobs("ThrottlingException", made=True)
     execution = plain.start({"name_suffix": "l-lost"})
     job = plain.job("l-lost")
@@ -180,7 +182,7 @@ def decide(aws: LocalAws, job: str, **item: str) -> None:
 
 
 def succeed(aws: LocalAws, machine: MachineOnAws, job: str, successor: str) -> None:
-    """Do as the watch: start another job with the same settings."""
+    """Start another job with the same settings, like the watch."""
     described = machine.described(job)
     kept = ("AlgorithmSpecification", "RoleArn", "OutputDataConfig", "ResourceConfig", "StoppingCondition")
     request = {key: described[key] for key in (*kept, "Environment", "HyperParameters", "CheckpointConfig")}
@@ -201,14 +203,14 @@ def test_a_watched_run_follows_the_watchs_job(aws: LocalAws, watched: MachineOnA
     assert watched.alarms() == []
 
 
-def test_a_watch_that_gives_up_fails_the_run(aws: LocalAws, watched: MachineOnAws) -> None:
+def test_a_run_fails_if_the_watch_gives_up(aws: LocalAws, watched: MachineOnAws) -> None:
     execution = watched.start({"name_suffix": "b"})
     watched.move(watched.job("b"), "Failed", reason="AlgorithmError")
     decide(aws, "watched-b", decision="give_up", reason="it failed three times")
     failure(watched, execution, "JobNotRestarted", "AlgorithmError", "give_up: it failed three times")
 
 
-def test_a_decision_whose_job_never_comes_is_not_waited_for_forever(aws: LocalAws, watched: MachineOnAws) -> None:
+def test_a_run_fails_if_the_decided_job_is_not_created(aws: LocalAws, watched: MachineOnAws) -> None:
     execution = watched.start({"name_suffix": "c"})
     watched.move(watched.job("c"), "Stopped")
     decide(aws, "watched-c", decision="restart", successor="watched-c-r1")
@@ -216,7 +218,7 @@ def test_a_decision_whose_job_never_comes_is_not_waited_for_forever(aws: LocalAw
     assert "capacity" not in ended["cause"]
 
 
-def test_a_silent_watch_fails_the_run(watched: MachineOnAws) -> None:
+def test_a_run_fails_if_the_watch_does_not_decide(watched: MachineOnAws) -> None:
     execution = watched.start({"name_suffix": "d"})
     job = watched.job("d")
     watched.until(lambda: watched.states(execution).count("CountPoll") > 2)
@@ -224,7 +226,7 @@ def test_a_silent_watch_fails_the_run(watched: MachineOnAws) -> None:
     failure(watched, execution, "WatchSilent", "CapacityError")
     assert [name for name in watched.jobs() if name.startswith("watched-d")] == ["watched-d"]
     assert watched.states(execution).count("AskWatch") == 6
-    events = watched.events(execution)  # as many as the pace counts with
+    events = watched.events(execution)  # the number that the pace assumes
     assert between(events, "WaitForJob") == EVENTS_OF_A_POLL
     assert between(events, "AskWatch") == EVENTS_OF_AN_ASK
 
@@ -239,8 +241,8 @@ def between(events: list[dict[str, Any]], state: str) -> int:
     return at[2] - at[1]
 
 
-def test_every_call_is_tried_again() -> None:
-    """One throttled call must not end a run: otherwise the job's name would count as another run's."""
+def test_every_call_is_retried() -> None:
+    """A throttled call must not end a run: otherwise the job's name would be treated as that of another run."""
     record = WatchRecord(table_name=TABLE, ask_seconds=60, asks_at_most=5, successors_at_most=2)
     for watch in (None, record):
         states = render_machine(plan_of("tried", "arn:aws:iam::111122223333:role/job", watch=watch))["States"]

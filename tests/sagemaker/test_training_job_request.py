@@ -37,7 +37,7 @@ def faults(request: dict[str, Any]) -> str:
     return ParamValidator().validate(request, SHAPE).generate_report()
 
 
-def test_a_request_in_full(directory: Path):
+def test_a_complete_request(directory: Path):
     request = render_request(spec(directory), PLACE)
     assert faults(request) == ""
     assert request == {
@@ -84,7 +84,7 @@ def test_a_request_in_full(directory: Path):
     }
 
 
-def test_everything_that_can_be_requested_for(directory: Path):
+def test_a_request_with_all_settings(directory: Path):
     job = spec(
         directory,
         image=TrainingImage.smp(),
@@ -153,16 +153,16 @@ def test_everything_that_can_be_requested_for(directory: Path):
         ),
     ],
 )
-def test_launchers_are_reported_as_the_sdk_reports_them(
+def test_launchers_have_the_hyperparameters_of_the_sdk(
     directory: Path, distribution: Distribution, expected: dict[str, str]
 ):
-    """Against sagemaker 2.257.7, `Framework._distribution_configuration`, as it was read; torchrun and SMP above."""
+    """Compared with `Framework._distribution_configuration` in sagemaker 2.257.7; torchrun and SMP are tested above."""
     request = render_request(spec(directory, distribution=distribution, hyperparameters={}), PLACE)
     own = {"sagemaker_program", "sagemaker_submit_directory", "sagemaker_container_log_level", "sagemaker_region"}
     assert {name: text for name, text in request["HyperParameters"].items() if name not in own} == expected
 
 
-def test_smddp_is_reported_its_instance(directory: Path):
+def test_smddp_gets_its_instance_type(directory: Path):
     job = spec(
         directory,
         image=TrainingImage.smp(),
@@ -176,7 +176,7 @@ def test_smddp_is_reported_its_instance(directory: Path):
     assert hyperparameters["sagemaker_distributed_dataparallel_custom_mpi_options"] == '""'
 
 
-def test_an_image_of_ones_own_without_a_script_gets_texts_as_they_are(directory: Path):
+def test_a_custom_image_without_a_script_gets_unquoted_hyperparameters(directory: Path):
     own = TrainingImage.of("111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0")
     job = spec(
         directory, image=own, source=None, distribution=Distribution.none(), hyperparameters={"a": "b", "c": [1, 2]}
@@ -186,7 +186,7 @@ def test_an_image_of_ones_own_without_a_script_gets_texts_as_they_are(directory:
     assert faults(request) == ""
 
 
-def test_every_image_on_an_instance_for_it_in_every_region_is_valid(directory: Path):
+def test_every_image_is_valid_in_every_region(directory: Path):
     instance = {"gpu": "ml.g5.xlarge", "cpu": "ml.m5.xlarge", "neuron": "ml.trn1.2xlarge"}
     seen = 0
     for family in training_image_families().values():
@@ -203,7 +203,7 @@ def test_every_image_on_an_instance_for_it_in_every_region_is_valid(directory: P
     assert seen > 15
 
 
-def test_every_instance_that_is_offered_can_be_requested_for(directory: Path):
+def test_every_supported_instance_type_can_be_requested(directory: Path):
     own = TrainingImage.of("111122223333.dkr.ecr.us-west-2.amazonaws.com/train:1.0")
     for name, facts in training_instances().items():
         if facts.successor is not None:
@@ -216,8 +216,8 @@ def test_every_instance_that_is_offered_can_be_requested_for(directory: Path):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_optional_parts_in_all_combinations(directory: Path, count: int):
-    """Every subset of what a job may have next to the rest; those with problems are skipped."""
+def test_all_combinations_of_optional_settings_are_valid(directory: Path, count: int):
+    """Every subset of the optional settings of a job; subsets with problems are skipped."""
     parts: dict[str, Any] = {
         "spot": Spot(),
         "warm_pool": WarmPool(keep_alive_seconds=600),
@@ -239,7 +239,7 @@ def test_optional_parts_in_all_combinations(directory: Path, count: int):
             assert ("InputDataConfig" in request) == ("channels" not in names)
 
 
-def test_a_file_system_is_only_read_unless_reported(directory: Path):
+def test_a_file_system_is_read_only_by_default(directory: Path):
     job = spec(directory, channels={"a": Channel(file_system_id="fs-0123456789abcdef0", directory="/fsx")})
     (channel,) = render_request(job, IN_VPC)["InputDataConfig"]
     assert channel["DataSource"]["FileSystemDataSource"]["FileSystemAccessMode"] == "ro"
@@ -250,12 +250,12 @@ def test_the_same_job_is_the_same_request(directory: Path):
     assert first == second
 
 
-def test_checkpoints_need_a_place(directory: Path):
+def test_checkpoints_require_a_location(directory: Path):
     with pytest.raises(ValueError, match="checkpoint_uri"):
         render_request(spec(directory), replace(PLACE, checkpoint_uri=None))
 
 
-def test_what_is_read_and_written_elsewhere_is_known(directory: Path):
+def test_read_and_written_s3_uris_are_listed(directory: Path):
     job = spec(
         directory,
         channels={"a": Channel(uri="s3://abc/d/", key_arn=KEY)},
@@ -287,7 +287,7 @@ def test_tokens_pass(directory: Path):
     assert render_request(job, PLACE)["HyperParameters"]["a"] == f'"{token}"'
 
 
-def test_repositories_are_known_for_the_role(directory: Path):
+def test_repositories_are_listed_for_the_role(directory: Path):
     uri = spec(directory).image.uri(region="cn-north-1", instance_type="ml.g5.xlarge")
     assert ecr_repository(uri, "aws-cn") == "arn:aws-cn:ecr:cn-north-1:727897471807:repository/pytorch-training"
     elsewhere = TrainingImage.of("public.ecr.aws/x/y:1")

@@ -29,7 +29,7 @@ from tests.sagemaker.watches import ALICE, CLUSTER, Body, Watched, job_spec, mak
 
 
 def as_text(value: object) -> str:
-    """An ARN as in the template, its parts joined."""
+    """Return an ARN of the template with its parts joined."""
     return "".join(map(str, value["Fn::Join"][1])) if isinstance(value, dict) else str(value)  # pyright: ignore
 
 
@@ -38,7 +38,7 @@ def statements(document: Body) -> dict[str, Body]:
     return {one["Sid"]: one for one in document["PolicyDocument"]["Statement"]}
 
 
-def test_messages_are_hidden_for_six_runs_and_put_aside_after_five(watched: Watched) -> None:
+def test_messages_are_hidden_for_six_runs_and_moved_to_the_dead_letter_queue_after_five(watched: Watched) -> None:
     queue = watched.only("AWS::SQS::Queue", "WatchQueueDE")
     function = watched.only("AWS::Lambda::Function")
     assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
@@ -46,14 +46,14 @@ def test_messages_are_hidden_for_six_runs_and_put_aside_after_five(watched: Watc
     assert queue["RedrivePolicy"] == {"deadLetterTargetArn": aside, "maxReceiveCount": 5}
 
 
-def test_lambda_takes_one_message_at_a_time_and_hears_which_failed(watched: Watched) -> None:
+def test_lambda_receives_one_message_at_a_time_and_reports_failed_ones(watched: Watched) -> None:
     mapping = watched.only("AWS::Lambda::EventSourceMapping")
     assert mapping["BatchSize"] == 1
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["ScalingConfig"] == {"MaximumConcurrency": 2}
 
 
-def test_every_rule_may_write_to_the_queue_and_to_what_is_put_aside(watched: Watched) -> None:
+def test_every_rule_can_write_to_the_queue_and_to_the_dead_letter_queue(watched: Watched) -> None:
     rules = {f"{name}" for name in watched.of_type("AWS::Events::Rule")}
     assert len(rules) == 4
     for policy in watched.of_type("AWS::SQS::QueuePolicy").values():
@@ -63,13 +63,13 @@ def test_every_rule_may_write_to_the_queue_and_to_what_is_put_aside(watched: Wat
         assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_the_key_lets_events_and_alarms_and_logs_in(watched: Watched) -> None:
+def test_the_key_can_be_used_by_events_alarms_and_logs(watched: Watched) -> None:
     allowed = [str(one["Principal"]) for one in watched.only("AWS::KMS::Key")["KeyPolicy"]["Statement"]]
     for service in ("events.amazonaws.com", "cloudwatch.amazonaws.com", "logs."):
         assert any(service in principal for principal in allowed), service
 
 
-def test_only_what_is_watched_comes_through(watched: Watched) -> None:
+def test_only_events_of_watched_jobs_and_clusters_match(watched: Watched) -> None:
     rules = watched.of_type("AWS::Events::Rule").items()
     patterns: dict[str, Body] = {name: rule.get("EventPattern", {}) for name, rule in rules}
     (jobs,) = [pattern for name, pattern in patterns.items() if "Jobs" in name]
@@ -93,7 +93,7 @@ def test_only_what_is_watched_comes_through(watched: Watched) -> None:
         {"resources": [], "detail": {"EventDetails": {"ClusterArn": CLUSTER}}},
     ],
 )
-def test_an_event_may_name_the_cluster_in_any_place(watched: Watched, event: Body) -> None:
+def test_an_event_can_name_the_cluster_in_any_field(watched: Watched, event: Body) -> None:
     pattern = watched.only("AWS::Events::Rule", "Clusters")["EventPattern"]
     changed = {"source": "aws.sagemaker", "detail-type": "SageMaker HyperPod Cluster Event"}
     matches: Any = EventPattern(None, pattern).matches_event
@@ -101,31 +101,31 @@ def test_an_event_may_name_the_cluster_in_any_place(watched: Watched, event: Bod
     assert not matches({**changed, "resources": ["cluster/x"], "detail": {}})
 
 
-def test_the_sweep_comes_by_the_queue_too(watched: Watched) -> None:
+def test_the_sweep_is_sent_through_the_queue(watched: Watched) -> None:
     sweep = watched.only("AWS::Events::Rule", "Sweep")
     assert sweep["ScheduleExpression"] == f"rate({training_watch_facts().sweep_minutes} minutes)"
     assert json.loads(sweep["Targets"][0]["Input"]) == {"kind": "sweep"}
 
 
-def test_the_record_is_kept_and_can_be_restored(watched: Watched) -> None:
+def test_the_record_is_retained_and_can_be_restored(watched: Watched) -> None:
     (table,) = [one for one in watched.watch["Resources"].values() if one["Type"] == "AWS::DynamoDB::Table"]
     assert table["DeletionPolicy"] == "RetainExceptOnCreate"
     assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     assert [key["AttributeName"] for key in table["Properties"]["KeySchema"]] == ["job"]
 
 
-def test_the_watch_knows_no_job(watched: Watched) -> None:
+def test_permissions_of_the_watch_do_not_depend_on_jobs(watched: Watched) -> None:
     text = json.dumps(watched.watch)
     assert "Fn::ImportValue" not in text
     assert "Fn::GetStackOutput" not in text
 
 
-def test_a_job_brings_the_right_to_itself_and_to_nothing_else(watched: Watched) -> None:
+def test_a_watched_job_adds_permissions_only_for_itself(watched: Watched) -> None:
     policies = watched.of_type("AWS::IAM::ManagedPolicy", of_jobs=True)
     assert len(policies) == 2
     ours = next(one for name, one in policies.items() if name.startswith("llamaWatch"))
     by_id = statements(ours)
-    assert "WatchFunctionRole" in str(ours["Roles"])  # a reference to the watch's stack, which comes first
+    assert "WatchFunctionRole" in str(ours["Roles"])  # a reference to the watch's stack, which is deployed first
     assert as_text(by_id["RestartLlama"]["Resource"]).endswith(":training-job/llama-*")
     assert by_id["PassRoleLlama"]["Condition"] == {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
     assert list(by_id["PassRoleLlama"]["Resource"]) == ["Fn::GetAtt"]
@@ -136,7 +136,7 @@ def test_a_job_brings_the_right_to_itself_and_to_nothing_else(watched: Watched) 
     assert "s3:DeleteObject" not in json.dumps(ours)
 
 
-def test_jobs_of_others_have_their_policy_next_to_the_watch(watched: Watched) -> None:
+def test_jobs_of_others_have_their_policy_in_the_stack_of_the_watch(watched: Watched) -> None:
     ours = next(one for name, one in watched.of_type("AWS::IAM::ManagedPolicy").items() if "Alice" in name)
     by_id = statements(ours)
     assert by_id["PassRoleAlice"]["Resource"] == ALICE
@@ -145,7 +145,7 @@ def test_jobs_of_others_have_their_policy_next_to_the_watch(watched: Watched) ->
     assert {"CopyCheckpointsAlice", "CopyCheckpointsAlice1"} <= set(by_id)
 
 
-def test_no_one_may_do_everything(watched: Watched) -> None:
+def test_no_policy_has_wildcard_actions(watched: Watched) -> None:
     wide = [
         one["Sid"]
         for template, of_jobs in ((watched.watch, False), (watched.jobs, True))
@@ -157,7 +157,7 @@ def test_no_one_may_do_everything(watched: Watched) -> None:
     assert wide == ["FindJobs"]
 
 
-def test_someone_is_called_when_the_watch_itself_is_in_trouble(watched: Watched) -> None:
+def test_alarms_report_failures_of_the_watch(watched: Watched) -> None:
     topic = [{"Ref": watched.id_of("AWS::SNS::Topic", "Topic")}]
     alarms = watched.of_type("AWS::CloudWatch::Alarm")
     assert {alarm["MetricName"] for alarm in alarms.values()} == {
@@ -172,7 +172,7 @@ def test_someone_is_called_when_the_watch_itself_is_in_trouble(watched: Watched)
     assert asleep["Period"] * asleep["EvaluationPeriods"] > 2 * 60 * training_watch_facts().sweep_minutes
 
 
-def test_errors_of_each_sweep_are_enough_for_their_alarm(watched: Watched) -> None:
+def test_the_error_alarm_rings_if_every_sweep_fails(watched: Watched) -> None:
     """A failed message is hidden for an hour: when everything fails, there is one run per sweep."""
     errors = watched.only("AWS::CloudWatch::Alarm", "Errors")
     window = errors["Period"] * errors["EvaluationPeriods"]
@@ -201,7 +201,7 @@ def test_settings_of_all_jobs(watched: Watched) -> None:
     }
 
 
-def test_settings_of_one_job_are_its_own_and_not_of_those_whose_names_go_on(watched: Watched) -> None:
+def test_settings_of_a_job_do_not_apply_to_jobs_with_longer_names(watched: Watched) -> None:
     settings = deployed_environment(watched).settings
     own = settings.of("llama-20261122-000000-abcd")
     assert (own.max_restarts, own.backoff_seconds, own.restart_at_max_runtime, own.grace_seconds) == (1, 5, True, 300)
@@ -210,7 +210,7 @@ def test_settings_of_one_job_are_its_own_and_not_of_those_whose_names_go_on(watc
     assert settings.of("llama-large-20261122-000000-abcd") == settings.of("Alice-1")
 
 
-def test_names_that_both_sides_know(watched: Watched) -> None:
+def test_names_are_the_same_in_construct_and_function(watched: Watched) -> None:
     around = deployed_environment(watched)
     facts = training_watch_facts()
     assert facts.tag == WATCH_TAG
@@ -219,15 +219,15 @@ def test_names_that_both_sides_know(watched: Watched) -> None:
     assert around.settings.follows_cluster("train")
 
 
-def test_the_function_knows_every_layout_by_its_name() -> None:
+def test_the_function_supports_every_layout() -> None:
     assert all(Layout.of(name) for name in training_watch_facts().layouts)
 
 
-def test_no_wait_is_longer_than_it_may_be() -> None:
+def test_waits_are_within_the_limit_of_the_queue() -> None:
     assert RestartPolicy(back_off_seconds=7200).longest_wait_seconds == 7200
 
 
-def test_settings_fit_next_to_the_other_variables(watched: Watched) -> None:
+def test_settings_and_other_variables_are_within_the_limit_of_lambda(watched: Watched) -> None:
     text = watched.only("AWS::Lambda::Function")["Environment"]["Variables"]["SETTINGS"]
     assert json.loads(text)
     assert len(text) < 4096 - 512
@@ -247,7 +247,7 @@ KEY = "arn:aws:kms:us-west-2:111122223333:key/01234567-89ab-cdef-0123-456789abcd
         ({"watch": WatchSpec(others={"alice": WatchedJobs()})}, ["LF993", "LF993"]),
     ],
 )
-def test_arguments(stack: cdk.Stack, arguments: dict[str, Any], codes: list[str]) -> None:
+def test_invalid_arguments_are_reported(stack: cdk.Stack, arguments: dict[str, Any], codes: list[str]) -> None:
     with pytest.raises(FleetError) as error:
         make({"name": "fleet"} | arguments, stack)
     assert [problem.code.value for problem in error.value.problems] == codes
@@ -277,7 +277,7 @@ def rejected(watch: TrainingWatch, name: str, **more: Any) -> list[str]:
     return [problem.code.value for problem in error.value.problems]
 
 
-def test_jobs(watch: TrainingWatch) -> None:
+def test_invalid_watched_jobs_are_reported(watch: TrainingWatch) -> None:
     assert rejected(watch, "a", job=job_spec("a", checkpoints=False)) == ["LF988", "LF987"]
     assert rejected(watch, "b", settings="none") == ["LF113"]
     assert rejected(watch, "b", settings=JobWatch(grace_minutes=-1, checkpoints=CheckpointLayout())) == [
@@ -294,12 +294,12 @@ def test_jobs(watch: TrainingWatch) -> None:
     assert watch.answer_within_seconds == 3600 + 7200
 
 
-def test_a_watch_of_nothing_is_reported_at_synth(app: cdk.App, watch: TrainingWatch) -> None:
+def test_a_watch_without_jobs_is_reported_at_synth(app: cdk.App, watch: TrainingWatch) -> None:
     with pytest.raises(RuntimeError, match="LF989"):
         app.synth()
 
 
-def test_who_brings_a_key_from_elsewhere_is_reported_what_it_must_let(stack: cdk.Stack) -> None:
+def test_an_imported_key_causes_a_warning_about_its_policy(stack: cdk.Stack) -> None:
     key = kms.Key.from_key_arn(stack, "Key", KEY)
     cluster = "arn:aws:sagemaker:us-west-2:111122223333:cluster/0123456789ab"
     TrainingWatch(stack, "Watch", name="fleet", clusters=[cluster], encryption_key=key)

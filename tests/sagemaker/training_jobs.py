@@ -27,7 +27,7 @@ PLACE = JobPlace(
 
 
 def arguments(directory: Path) -> dict[str, Any]:
-    """Return the arguments of a right description, whose script is below `directory`."""
+    """Return the arguments of a valid spec, whose script is below `directory`."""
     return {
         "name": "gpt2",
         "image": TrainingImage.pytorch(),
@@ -44,12 +44,12 @@ def arguments(directory: Path) -> dict[str, Any]:
 
 
 def spec(directory: Path, **changes: Any) -> TrainingJobSpec:
-    """Return the right description with `changes`."""
+    """Return the valid spec with `changes`."""
     return TrainingJobSpec(**{**arguments(directory), **changes})
 
 
 def problems(directory: Path, changes: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """Return the problems of the description with these changes; none of a good one."""
+    """Return the problems of the spec with these changes; the valid spec has none."""
     try:
         return tuple(check_training_job(spec(directory, **changes)))
     except FleetError as error:
@@ -105,7 +105,7 @@ class MachineOnAws:
         return self._aws.run_machine(self.arn, given)
 
     def job(self, suffix: str = "") -> str:
-        """Wait for a job whose name goes on with `suffix` and ends with it, or for any; return its name."""
+        """Wait for a job whose name ends with `suffix`, or for any job; return its name."""
         wanted = f"{self.name}-{suffix}" if suffix else ""
         return self.until(lambda: next((name for name in self.jobs() if wanted in ("", name)), None))
 
@@ -115,7 +115,7 @@ class MachineOnAws:
         return sorted(job["TrainingJobName"] for job in found["TrainingJobSummaries"])
 
     def described(self, job: str) -> dict[str, Any]:
-        """What the service reports of a job."""
+        """Return the service's description of a job."""
         return self._aws.client("sagemaker").describe_training_job(TrainingJobName=job)
 
     def move(self, job: str, status: str, *, secondary: str | None = None, reason: str = "") -> None:
@@ -148,7 +148,7 @@ class MachineOnAws:
         return self._aws.client("stepfunctions").get_execution_history(executionArn=execution)["events"]
 
     def until(self, found: Callable[[], _T | None]) -> _T:
-        """Wait until `found` returns something; fail with the server's last words when it does not."""
+        """Wait until `found` returns a value; fail with the server's last output if it does not."""
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not (value := found()):
             assert time.monotonic() < deadline, self._aws.server_log[-2000:]

@@ -59,7 +59,7 @@ class Watched:
 
 
 def make_watch(scope: Construct, others: Mapping[str, WatchedJobs], **more: Any) -> TrainingWatch:
-    """A watch of everything."""
+    """Return a watch with all settings."""
     return TrainingWatch(
         scope,
         "Watch",

@@ -26,7 +26,7 @@ def problem_of(**options: Any) -> tuple[str, tuple[str | int, ...], str]:
     return problem.code.value, problem.path, problem.remedy
 
 
-def test_objects_of_the_cdk_and_their_names_are_one_field(stack: cdk.Stack) -> None:
+def test_a_field_accepts_constructs_and_their_names(stack: cdk.Stack) -> None:
     key = kms.Key(stack, "Key")
     subnet = ec2.Subnet.from_subnet_id(stack, "Subnet", "subnet-0abc")
     group = ec2.SecurityGroup.from_security_group_id(stack, "Group", "sg-0abc")
@@ -54,7 +54,7 @@ def test_objects_of_the_cdk_and_their_names_are_one_field(stack: cdk.Stack) -> N
         ({"thread_per_core": 1}, "LF110", ("thread_per_core",), "threads_per_core"),
     ],
 )
-def test_wrong_values_are_rejected_where_they_are_written(
+def test_wrong_values_are_rejected_at_their_fields(
     options: dict[str, Any], code: str, path: tuple[str | int, ...], in_remedy: str
 ) -> None:
     found, where, remedy = problem_of(**options)
@@ -62,13 +62,13 @@ def test_wrong_values_are_rejected_where_they_are_written(
     assert in_remedy in remedy
 
 
-def test_the_api_s_own_values_are_python_s_alone() -> None:
+def test_values_of_the_api_are_only_in_python() -> None:
     assert workers(deep_health_checks=[DeepHealthCheck.MULTI_NODE_TRAINING_VALIDATION]).deep_health_checks
     keys = InstanceGroup.keys()
     assert "image_release_version" not in keys
 
 
-def test_a_group_that_runs_its_script_runs_it_under_each_cluster() -> None:
+def test_lifecycle_of_a_group_has_priority_over_that_of_the_cluster() -> None:
     once = workers().running(Lifecycle.ON_CREATE, None)
     assert (once.on_create, once.on_init_complete) == ("on_create.sh", None)
     assert once.running(Lifecycle.ON_INIT_COMPLETE, "go.sh") == once

@@ -1,4 +1,4 @@
-"""The base class of all descriptions: one class for Python, for a fleet file and for rules."""
+"""The base class of all specs: one class for Python, for a fleet file and for rules."""
 
 import json
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ def rejected(spec: type[Spec], **given: Any) -> tuple[Problem, ...]:
     return raised.value.problems
 
 
-def test_a_file_and_python_make_the_same() -> None:
+def test_a_file_and_python_give_the_same_spec() -> None:
     pauses = {"x": Pause(seconds=60)}
     made = Task(
         name="a",
@@ -100,13 +100,13 @@ def test_a_file_and_python_make_the_same() -> None:
     assert read({**long, "pause": "30 min", "retry": True, "parts": {"x": "1 min"}, "steps": ["90 s"]}) == made
 
 
-def test_a_switch_is_on_off_or_more() -> None:
+def test_a_switch_is_true_false_or_a_mapping() -> None:
     assert read({"retry": False}).retry is None
     assert read({"retry": 5}).retry == Retry(times=5)
     assert read({"retry": {"times": 5}}).retry == Retry(times=5)
 
 
-def test_a_file_has_no_keys_that_are_for_python() -> None:
+def test_a_file_has_no_keys_that_are_only_for_python() -> None:
     assert Task.keys() == ["pause", "retry", "how", "key", "parts", "steps"]
     properties = Task.model_json_schema()["properties"]
     assert list(properties) == Task.keys()
@@ -115,21 +115,21 @@ def test_a_file_has_no_keys_that_are_for_python() -> None:
             read({key: "fs-1"})
 
 
-def test_a_file_is_not_read_by_the_names_of_python() -> None:
+def test_a_file_has_no_keys_with_names_of_python() -> None:
     with pytest.raises(ValidationError):
         read({"mode": "slow"})
     with pytest.raises(ValidationError):
         read({"pause": {"seconds": 1800}})
 
 
-def test_a_token_is_for_any_value() -> None:
+def test_a_token_is_accepted_for_any_value() -> None:
     made = Task(name=TEXT_TOKEN, pause=Pause(seconds=NUMBER_TOKEN), key_arn=TEXT_TOKEN, retry=Retry(times=NUMBER_TOKEN))  # pyright: ignore[reportArgumentType]
     assert made.pause is not None
     assert (made.pause.seconds, made.key_arn) == (NUMBER_TOKEN, TEXT_TOKEN)
     assert check_fields(made) == []
 
 
-def test_a_token_is_for_a_value_of_a_mapping() -> None:
+def test_a_token_is_accepted_as_a_value_of_a_mapping() -> None:
     given: Any = {"node": NUMBER_TOKEN}
     assert SlurmAccount(name="research", grp_tres=given).grp_tres == given
 
@@ -147,7 +147,7 @@ def test_a_token_is_for_a_value_of_a_mapping() -> None:
         ({"how": Mode.SLOW}, "how", "LF110", "allowed arguments"),
     ],
 )
-def test_a_wrong_value_in_python_is_rejected_with_its_place(
+def test_a_wrong_value_in_python_is_rejected_with_its_path(
     given: dict[str, Any], where: str, code: str, remedy: str
 ) -> None:
     (problem,) = rejected(Task, name="a", **given)
@@ -160,11 +160,11 @@ def test_a_number_in_python_is_in_the_unit_of_the_api() -> None:
     assert (problem.where, problem.code, problem.remedy) == ("seconds", "LF113", "write a whole number of s")
 
 
-def test_everything_that_is_missing_is_named() -> None:
+def test_every_missing_field_is_reported() -> None:
     assert [problem.where for problem in rejected(Task, pause=3)] == ["name", "pause"]
 
 
-def test_a_range_is_checked_wherever_the_field_is() -> None:
+def test_a_range_is_checked_in_nested_fields() -> None:
     task = Task(
         name="a",
         pause=Pause(seconds=5),
@@ -198,7 +198,7 @@ def machine(written: Mapping[str, Any]) -> Machine:
     return Machine.model_validate_json(json.dumps(in_long_form(Machine, written)))
 
 
-def test_a_file_may_have_another_type_than_python() -> None:
+def test_a_field_can_have_another_type_in_the_file() -> None:
     made = Machine(mode=Mode.FAST, pauses=[Pause(seconds=60), Pause(seconds=90)])
     assert machine({"mode": "quick", "pauses": {"a": "1 min", "b": {"for": "90 s"}}}) == made
     assert made.pauses == (Pause(seconds=60), Pause(seconds=90))
@@ -210,7 +210,7 @@ def test_a_file_may_have_another_type_than_python() -> None:
             machine(wrong)
 
 
-def test_a_name_is_for_an_object_that_has_it() -> None:
+def test_a_field_accepts_an_object_or_its_name() -> None:
     class OfTheCdk:
         subnet_id = "subnet-1"
 
@@ -232,7 +232,7 @@ def test_a_name_is_for_an_object_that_has_it() -> None:
         ({"key": "alias/mine"}, "key", "LF116", "arn:aws:kms"),
     ],
 )
-def test_such_a_value_is_rejected_with_its_place(given: dict[str, Any], where: str, code: str, remedy: str) -> None:
+def test_an_invalid_value_is_rejected_with_its_path(given: dict[str, Any], where: str, code: str, remedy: str) -> None:
     (problem,) = rejected(Machine, **given)
     assert (problem.where, problem.code) == (where, code)
     assert remedy in problem.remedy
@@ -249,31 +249,31 @@ class Reached:
     bucket_name = "corpus"
 
 
-class Standing(Spec):
+class Existing(Spec):
     key: Key | None = None
     group: OwnSecurityGroup | None = None
     log: LogGroup | None = None
     bucket: Bucket | None = None
 
 
-@pytest.mark.parametrize("name", Standing.model_fields)
-def test_what_exists_elsewhere_is_an_object_or_its_text_in_python(name: str) -> None:
+@pytest.mark.parametrize("name", Existing.model_fields)
+def test_an_existing_resource_is_an_object_or_its_text_in_python(name: str) -> None:
     thing = Reached()
     texts = {"key": KEY, "group": "sg-0123456789abcdef0", "log": "/fleet", "bucket": "s3://corpus"}
     for given in (thing, texts[name], TEXT_TOKEN, None):
-        assert getattr(Standing(**{name: given}), name) is given
-    (problem,) = rejected(Standing, **{name: 5})
+        assert getattr(Existing(**{name: given}), name) is given
+    (problem,) = rejected(Existing, **{name: 5})
     assert (problem.where, problem.code) == (name, "LF113")
     with pytest.raises(ValidationError):
-        Standing.model_validate_json(json.dumps({name: {"key_arn": KEY}}))
+        Existing.model_validate_json(json.dumps({name: {"key_arn": KEY}}))
 
 
 @pytest.mark.parametrize(("name", "wrong"), [("key", "alias/mine"), ("group", "my-group")])
-def test_its_text_has_one_form_in_a_file_and_in_python(name: str, wrong: str) -> None:
-    (problem,) = rejected(Standing, **{name: wrong})
+def test_the_text_of_an_existing_resource_has_the_same_form_in_a_file_and_in_python(name: str, wrong: str) -> None:
+    (problem,) = rejected(Existing, **{name: wrong})
     assert problem.code == "LF116"
     with pytest.raises(ValidationError, match="this is not"):
-        Standing.model_validate_json(json.dumps({name: wrong}))
+        Existing.model_validate_json(json.dumps({name: wrong}))
 
 
 class Stop(Spec):
@@ -293,7 +293,7 @@ class Run(Spec):
     tries: Annotated[int | None, InRequest("Tries")] = None
 
 
-def test_a_field_says_where_a_request_has_its_value():
+def test_a_field_has_the_path_of_its_value_in_the_request():
     assert in_request(Run()) == {"Stopping": {"After": 5}}
     stop = Stop(after_seconds=NUMBER_TOKEN, pending_seconds=0)  # pyright: ignore[reportArgumentType]
     assert in_request(Run(stop=stop, tries=2)) == {"Stopping": {"After": NUMBER_TOKEN, "Pending": 0}, "Tries": 2}
@@ -318,7 +318,7 @@ class Unit(Spec):
     secret: str | None = None
 
 
-def test_a_field_with_its_property_is_rendered_where_it_is_given() -> None:
+def test_a_field_is_rendered_at_its_property() -> None:
     assert in_request(Unit(name="a", secret="b")) == {"unitName": "a"}
     rolling = Rolling(batch=0, alarms=["x", TEXT_TOKEN])
     assert in_request(Unit(name=TEXT_TOKEN, mode=Mode.SLOW, tags=["t"], rolling=rolling)) == {
@@ -365,12 +365,12 @@ def test_a_problem_of_a_field_has_its_path_and_value(field: str | tuple[str | in
     )
 
 
-def test_a_problem_of_a_field_may_have_another_value_or_none() -> None:
+def test_a_problem_of_a_field_can_have_another_value_or_none() -> None:
     retry = Retry(times=5)
     assert retry.wrong("times", Code.QUANTITY, "…", "…", value=None).value is None
     assert retry.wrong("times", Code.QUANTITY, "…", "…", value="5 of 3").value == "5 of 3"
 
 
-def test_a_problem_of_a_field_that_there_is_not_fails() -> None:
+def test_a_problem_of_an_unknown_field_fails() -> None:
     with pytest.raises(AttributeError):
         Retry().wrong("time", Code.QUANTITY, "…", "…")

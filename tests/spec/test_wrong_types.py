@@ -1,4 +1,4 @@
-"""Every field of every description reports a value of a wrong type where it is written, in one problem.
+"""Every field of every spec reports a value of a wrong type at its path, in one problem.
 
 No table lists the fields: they are those of the classes of `spec/`. The accepted types are read from the annotation.
 """
@@ -39,13 +39,13 @@ FIELDS = [
 SECRETS = [field for field in FIELDS if re.search("secret(_arn)?$", str(field.values[1]))]
 
 
-def taken(annotation: Any) -> set[Any]:
-    """Return the classes whose values a field of this annotation may take."""
+def accepted(annotation: Any) -> set[Any]:
+    """Return the classes of values that a field with this annotation accepts."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return taken(arguments[0])
+        return accepted(arguments[0])
     if origin in (Union, types.UnionType):
-        return set[Any]().union(*map(taken, arguments))
+        return set[Any]().union(*map(accepted, arguments))
     if annotation is float:
         return {float, int}
     return {origin or annotation}
@@ -59,8 +59,8 @@ def problems_of(spec: type[Spec], name: str, value: Any) -> list[Problem]:
 
 
 @pytest.mark.parametrize(("spec", "name"), FIELDS)
-def test_a_value_of_another_type_is_one_problem_of_its_field(spec: type[Spec], name: str) -> None:
-    classes = taken(spec.model_fields[name].annotation)
+def test_a_value_of_another_type_is_one_problem_at_its_field(spec: type[Spec], name: str) -> None:
+    classes = accepted(spec.model_fields[name].annotation)
     listed = bool(classes & {Sequence, tuple})
     annotation = str(spec.model_fields[name].annotation)
     items_known, values_known = "Sequence[typing.Any]" not in annotation, ", typing.Any]" not in annotation
@@ -77,7 +77,7 @@ def test_a_value_of_another_type_is_one_problem_of_its_field(spec: type[Spec], n
 
 
 @pytest.mark.parametrize(("spec", "name"), SECRETS)
-def test_what_is_given_in_place_of_a_secret_is_not_repeated(spec: type[Spec], name: str) -> None:
+def test_a_text_in_place_of_a_secret_is_not_repeated(spec: type[Spec], name: str) -> None:
     with pytest.raises(FleetError) as rejected:
         spec(**{name: "hunter2"})
     assert "hunter2" not in str(rejected.value)

@@ -1,4 +1,4 @@
-"""The stack of a fleet's database: what it is, that it is clean, and that it waits for no cluster."""
+"""The stack of a fleet's database: its template, its findings, and its dependencies."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def stacks(app: cdk.App) -> FleetStacks:
     return FleetStacks.make(app, parse_fleet(FLEET), account="111122223333")
 
 
-def test_golden_template(app: cdk.App, stacks: FleetStacks) -> None:
+def test_the_golden_template_is_unchanged(app: cdk.App, stacks: FleetStacks) -> None:
     text = json.dumps(app.synth().get_stack_by_name("records-database").template, indent=1) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.parent.mkdir(exist_ok=True)
@@ -46,14 +46,14 @@ def test_golden_template(app: cdk.App, stacks: FleetStacks) -> None:
     assert GOLDEN.read_text() == text, "the template has changed: read the difference, then run `make golden`"
 
 
-def test_it_is_on_the_network_alone_and_both_clusters_depend_on_it(stacks: FleetStacks, app: cdk.App) -> None:
+def test_it_depends_only_on_the_network_and_both_clusters_depend_on_it(stacks: FleetStacks, app: cdk.App) -> None:
     assert stacks.database is not None
     app.synth()
     assert stacks.database.dependencies == [stacks.network]
     assert all(stacks.database in cluster.dependencies for cluster in stacks.clusters.values())
 
 
-def test_clusters_have_schemas_of_their_own(app: cdk.App, stacks: FleetStacks) -> None:
+def test_clusters_have_their_own_schemas(app: cdk.App, stacks: FleetStacks) -> None:
     made = app.synth()
     hyperpod, parallel = (made.get_stack_by_name(f"records-{name}").template for name in ("train", "queue"))
     (cluster,) = [one for one in hyperpod["Resources"].values() if one["Type"] == "AWS::SageMaker::Cluster"]
@@ -62,7 +62,7 @@ def test_clusters_have_schemas_of_their_own(app: cdk.App, stacks: FleetStacks) -
     settings = custom["Properties"]["ClusterConfiguration"]["Scheduling"]["SlurmSettings"]["Database"]
     assert database["Name"]["Fn::Join"][1][0] == "slurm_acct_db_"
     assert settings["DatabaseName"]["Fn::Join"][1][0].startswith("slurm_acct_db_queue_")
-    assert database["SecretArn"] != settings["PasswordSecretArn"]  # one password in the two forms that they read
+    assert database["SecretArn"] != settings["PasswordSecretArn"]  # one password in two secrets of different form
     assert "AWS::StackId" in json.dumps(settings["DatabaseName"])
 
 
@@ -72,7 +72,7 @@ def test_nag_finds_nothing(app: cdk.App, stacks: FleetStacks) -> None:
     assert nag_findings(app) == []
 
 
-def test_an_existing_database_and_a_slurmdbd(app: cdk.App) -> None:
+def test_an_existing_database_and_an_external_slurmdbd(app: cdk.App) -> None:
     secret = "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-AbCdEf"
     text = FLEET.replace("storage: {slurm_database: {}}\n", "")
     hyperpod, parallel = text.split("  queue:")

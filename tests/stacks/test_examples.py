@@ -1,9 +1,8 @@
-"""The stacks of every example, made once and looked at from all sides.
+"""The stacks of every example, synthesized once for all checks.
 
-No checker that a careful user would run finds anything. ParallelCluster's own schema and validators take what is made
-of it. What stacks take from one another is held, whatever the app's flag says. And the templates are what they were, as
-construct ids and defaults are API; so is the picture. `make golden` writes them again; the difference is then read in
-the commit.
+No checker finds anything. ParallelCluster's own schema and validators accept the configurations. References between
+stacks are strong, with any value of the app's flag. The templates and the picture are unchanged, because construct ids
+and defaults are API; `make golden` updates them, and the difference is then reviewed in the commit.
 """
 
 import os
@@ -25,7 +24,7 @@ from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker
 from tests.examples_made import ExamplesMade
 from tests.golden import differences
-from tests.stacks.test_references import assert_held, offered, weak_app
+from tests.stacks.test_references import assert_strong, exports, weak_app
 from tools.synth_environment import ROOT
 from tools.synth_examples import ACCOUNT, EXAMPLES
 
@@ -39,8 +38,8 @@ class Made:
     example: Path
     app: cdk.App
     stacks: FleetStacks
-    offered: Mapping[str, set[str]]
-    """What each stack offers the others, by the stack's name."""
+    exports: Mapping[str, set[str]]
+    """The exports of each stack, by the stack's name."""
 
 
 @pytest.fixture(scope="module", params=EXAMPLES, ids=lambda path: path.stem)
@@ -48,16 +47,16 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     example: Path = request.param
     app = weak_app(tmp_path_factory.mktemp(example.stem))
     stacks = FleetStacks.make(app, load_fleet(example), account=ACCOUNT)
-    return Made(example=example, app=app, stacks=stacks, offered=offered(app))
+    return Made(example=example, app=app, stacks=stacks, exports=exports(app))
 
 
-def test_nothing_is_found(made: Made):
-    # The first to look: what has been synthesized takes no more checker.
+def test_no_checker_finds_anything(made: Made):
+    # This test is the first: no checker can be added to a synthesized app.
     assert all_findings(made.app) == []
 
 
-def test_what_a_stack_takes_is_held_and_is_offered_without_takers(made: Made):
-    assert_held(made.app, made.offered)
+def test_references_between_stacks_are_strong_and_exports_do_not_depend_on_imports(made: Made):
+    assert_strong(made.app, made.exports)
 
 
 def test_golden_templates_are_unchanged(made: Made, examples_made: ExamplesMade):
@@ -65,11 +64,11 @@ def test_golden_templates_are_unchanged(made: Made, examples_made: ExamplesMade)
     examples_made.keep(made.example.stem, Path(made.app.outdir))
     found = differences(made.example.stem, templates)
     assert not found, f"the templates have changed: read the difference, then run `make golden`\n{''.join(found)}"
-    assert _kept_picture(made) == picture_of(Path(made.app.outdir)), "the picture has changed: run `make golden`"
+    assert _stored_picture(made) == picture_of(Path(made.app.outdir)), "the picture has changed: run `make golden`"
 
 
-def test_the_stacks_fit_together(made: Made):
-    """No rule and no name twice, no way out lost, nothing that cannot be deleted in order."""
+def test_the_stacks_are_consistent(made: Made):
+    """No duplicate rules or names, no lost outbound rules, and stacks that can be deleted in order."""
     assembly = Assembly.read(Path(made.app.synth().directory))
     assert {check.__name__: found for check in EVERY_CHECK if (found := check(assembly))} == {}
 
@@ -90,17 +89,17 @@ def test_parallelcluster_itself_finds_no_error(made: Made, oracle: Oracle) -> No
 
 
 @every_checker
-def test_each_checker_finds_a_planted_mistake(app: cdk.App, stack: cdk.Stack, finder: Finder):
+def test_each_checker_finds_a_mistake(app: cdk.App, stack: cdk.Stack, finder: Finder):
     _plant(stack)
     assert finder(app) != []
 
 
-def test_all_of_them_find_it_together(app: cdk.App, stack: cdk.Stack):
+def test_all_checkers_together_find_a_mistake(app: cdk.App, stack: cdk.Stack):
     _plant(stack)
     assert any("careless" in found.casefold() for found in all_findings(app))
 
 
-def test_what_only_the_last_of_them_read_is_found_together_too(app: cdk.App, stack: cdk.Stack):
+def test_all_checkers_together_find_a_mistake_that_only_the_last_one_checks(app: cdk.App, stack: cdk.Stack):
     cdk.Annotations.of(stack).add_warning_v2("test:careless", "this stack is careless")
     assert any("careless" in found for found in all_findings(app))
 
@@ -111,7 +110,7 @@ def _plant(stack: cdk.Stack) -> None:
     cdk.Annotations.of(bucket).add_warning_v2("test:careless", "this bucket is careless")
 
 
-def _kept_picture(made: Made) -> str:
+def _stored_picture(made: Made) -> str:
     """Return the picture of the example in the docs, drawn again if that is requested. It needs no synth of its own."""
     kept = PICTURES / f"{made.example.stem}.svg"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -120,14 +119,14 @@ def _kept_picture(made: Made) -> str:
     return kept.read_text(encoding="utf-8")
 
 
-def test_no_two_examples_have_one_name() -> None:
+def test_names_of_examples_are_unique() -> None:
     """Both could not be deployed in one account: the names of all stacks begin with the fleet's."""
     names = [load_fleet(example).name for example in EXAMPLES]
     assert sorted(set(names)) == sorted(names)
 
 
-def test_no_two_examples_give_one_name(examples_made: ExamplesMade) -> None:
-    """The names of buckets are unique in the world. Several examples call their HyperPod cluster `train`."""
+def test_physical_names_in_examples_are_unique(examples_made: ExamplesMade) -> None:
+    """Names of buckets are globally unique. Several examples call their HyperPod cluster `train`."""
     assemblies = [Assembly.read(examples_made.of(example.stem)) for example in EXAMPLES]
     together = Assembly(templates={name: one for made in assemblies for name, one in made.templates.items()})
     found = names_twice(together)

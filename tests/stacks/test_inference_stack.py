@@ -1,4 +1,4 @@
-"""What the stacks of services are given, where the golden templates of the examples do not report."""
+"""Stacks of services, for settings that are not in the golden templates of the examples."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ SERVERS = ROOT / "tests/data/good/inference-servers.yaml"
 FULL = ROOT / "examples/inference-full.yaml"
 
 
-def test_clients_use_the_services_key_unless_the_model_has_a_name():
+def test_by_default_the_served_model_has_the_key_of_the_service_as_its_name():
     for model, name in (("s3://a-bucket/tanuki-8b", "chat"), ("{s3: s3://a-bucket/tanuki-8b, name: mine}", "mine")):
         fleet = parse_fleet(edited("s3://my-models/tanuki-8b", model))
         assert fleet.services["chat"].in_fleet(fleet.name, fleet.storage.buckets, {}).model.served_name == name
@@ -35,7 +35,7 @@ def of_type(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     return [each["Properties"] for each in template["Resources"].values() if each["Type"] == kind]
 
 
-def test_in_an_existing_network_each_has_the_subnets_that_were_reported(existing: dict[str, Any]):
+def test_in_an_existing_network_load_balancer_and_hosts_have_the_given_subnets(existing: dict[str, Any]):
     (balancer,) = of_type(existing, "AWS::ElasticLoadBalancingV2::LoadBalancer")
     assert balancer["Subnets"] == ["subnet-0123456789abcdef3", "subnet-0123456789abcdef4"]
     assert balancer["Scheme"] == "internet-facing"
@@ -43,7 +43,7 @@ def test_in_an_existing_network_each_has_the_subnets_that_were_reported(existing
     assert hosts["VPCZoneIdentifier"] == ["subnet-0123456789abcdef0"]
 
 
-def test_hosts_may_use_the_key_of_the_fleets_own_bucket(existing: dict[str, Any]):
+def test_hosts_can_use_the_key_of_a_bucket_of_the_fleet(existing: dict[str, Any]):
     allowed = [
         statement
         for policy in of_type(existing, "AWS::IAM::ManagedPolicy")
@@ -53,7 +53,7 @@ def test_hosts_may_use_the_key_of_the_fleets_own_bucket(existing: dict[str, Any]
     assert any("Key961B73FD" in str(statement["Resource"]) for statement in allowed), "the storage stack's key"
 
 
-def test_the_model_is_read_below_its_folder_alone(existing: dict[str, Any]):
+def test_only_the_folder_of_the_model_can_be_read(existing: dict[str, Any]):
     reads = [statement for statement in _statements(existing) if "s3:GetObject" in statement["Action"]]
     models = [statement for statement in reads if "Bucketmodels" in str(statement["Resource"])]
     assert models

@@ -1,4 +1,4 @@
-"""Every key of the fleet file reaches a construct, or a batch file: none is read and then dropped in silence."""
+"""Every key of the fleet file is used in a construct or in a batch file."""
 
 import re
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from tools.synth_environment import ROOT
 
 # `kind` chooses the model.
 ONLY_CHOOSES = {"kind"}
-# What the command runs, and no stack is made of.
+# Keys for the command, without a stack.
 ONLY_RUN = {"jobs"}
-# What a rule compares with the place of a group, and no API takes.
+# Keys that a rule compares with the AZ of a group, and that are in no API.
 ONLY_CHECKED = {"training_plan_availability_zone_id", "sssd_on_image"}
 
 
@@ -26,7 +26,7 @@ def name_of(model: type[FleetModel]) -> str:
 
 
 def models(seen: type[FleetModel] = FleetModel) -> Iterator[type[FleetModel]]:
-    for key in Fleet.model_fields:  # What a fleet does not have is imported with the first look at it.
+    for key in Fleet.model_fields:  # A kind that a fleet does not have is imported with the first access.
         model_at(Fleet, (key, "x"))
     for model in seen.__subclasses__():
         if model.__module__.startswith("llm_fleet."):  # Tests make some of their own.
@@ -39,16 +39,16 @@ def text(*patterns: str) -> str:
 
 
 STACKS = text("stacks/llm_fleet_stacks/*.py")
-# What a model works out from its keys for the stacks: its properties and methods.
+# Properties and methods that a model derives from its keys for the stacks.
 MODELS = text("constructs/llm_fleet/fleet_file/[!j]*.py")
-# Jobs make no resource: they are read by what writes their batch files, some by the names of their keys.
+# Jobs have no resources: the code that writes batch files reads them, some by the names of their keys.
 JOBS = text(*(f"constructs/llm_fleet/{files}" for files in ("jobs/*.py", "fleet_file/*jobs.py", "rules/training/*.py")))
-# Of the shape that services have, too: how a served model's weights are stored, which no training asks.
+# A field of the shape that only services use: how a served model's weights are stored.
 NOT_OF_TRAINING = {"bytes_per_parameter"}
 SMP = text("constructs/llm_fleet/catalog/data/smp_v2.json")
 
 
-# Constructs take a description as it is.
+# Constructs receive a spec unchanged.
 CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/sagemaker/*.py",
     "constructs/llm_fleet/accounting/*.py",
@@ -66,7 +66,7 @@ CONSTRUCTS = STACKS + text(
     "constructs/llm_fleet/fleet_file/*sagemaker.py",
     "constructs/llm_fleet/fleet_file/check_monitoring.py",
     "constructs/llm_fleet/spec/*.py",
-    # What an endpoint's image, and what it is reported, follow from: rules that only check are elsewhere.
+    # Modules that derive an endpoint's image and its variables; rules that only check are in other modules.
     "constructs/llm_fleet/rules/sagemaker/endpoint.py",
     "constructs/llm_fleet/rules/sagemaker/endpoint_image.py",
 )
@@ -80,7 +80,7 @@ def is_of_jobs(model: type[FleetModel]) -> bool:
 
 
 def settings_of(model: type[FleetModel]) -> set[str]:
-    """What a server's process takes from `settings`, by the names in the catalog."""
+    """Return the settings that a server's process reads by the names in the catalog."""
     return {name for kind in ServerKind for name in server_settings(kind)} if issubclass(model, ModelServer) else set()
 
 
@@ -100,7 +100,7 @@ def is_spec(model: type[FleetModel]) -> bool:
     ),
     ids=name_of,
 )
-def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
+def test_every_field_is_used_by_the_stacks(model: type[FleetModel]):
     unread = [
         field
         for field, facts in model.model_fields.items()
@@ -114,7 +114,7 @@ def test_every_field_is_read_by_the_stacks(model: type[FleetModel]):
 
 
 @pytest.mark.parametrize("model", sorted({one for one in models() if is_of_jobs(one)}, key=name_of), ids=name_of)
-def test_every_field_of_a_job_is_read_by_what_writes_batch_files(model: type[FleetModel]):
+def test_every_field_of_a_job_is_used_in_batch_files(model: type[FleetModel]):
     readers = JOBS + (SMP if model.__module__.endswith(".smp") else "")
     fields = set(model.model_fields) - NOT_OF_TRAINING
     assert [field for field in fields if not re.search(rf'\.{field}\b|"{field}"', readers)] == []

@@ -1,4 +1,4 @@
-"""What stacks take from one another: held by CloudFormation, and offered whether it is taken now or not."""
+"""References between stacks: strong, and exported whether they are imported or not."""
 
 import json
 from collections.abc import Mapping
@@ -40,24 +40,22 @@ clusters:
       workers: {role: compute, type: ml.trn1.32xlarge, count: 1, partition: trn1}
 """
 UNPROTECTED = (HyperPodStack, MetricsStack, MonitoringStack, WatchStack)
-"""What others import from, and what is deleted without taking a protection off.
-
-Alarms, topics and clusters are made again; the workspace of metrics and the record of the watch are retained.
-"""
+"""Stacks with exports but without termination protection. Alarms, topics and clusters can be created again; the
+workspace of metrics and the record of the watch are retained."""
 
 
 def weak_app(folder: Path) -> cdk.App:
-    """An app whose flag asks for weak references, as `cdk init` writes it into a new app."""
+    """An app with the flag for weak references, as in a new app of `cdk init`."""
     return cdk.App(context={**cdk_context(), FLAG: "weak"}, outdir=str(folder))
 
 
-def offered(app: cdk.App) -> dict[str, set[str]]:
-    """The exports of each stack, read before synth: exports that do not depend on an import in another stack."""
+def exports(app: cdk.App) -> dict[str, set[str]]:
+    """Return the exports of each stack before synth: they do not depend on an import in another stack."""
     return {stack.stack_name: _exported(stack) for stack in _stacks(app)}
 
 
-def assert_held(app: cdk.App, before: Mapping[str, set[str]]) -> None:
-    """Fail where references are weak, where what is taken was not offered `before` synth, or who offers it goes."""
+def assert_strong(app: cdk.App, before: Mapping[str, set[str]]) -> None:
+    """Fail if references are weak, an imported value was not exported `before` synth, or its stack is not protected."""
     unsafe = [one for one in _stacks(app) if before[one.stack_name] and not one.termination_protection]
     assert [one.stack_name for one in unsafe if not isinstance(one, UNPROTECTED)] == []
     assembly = app.synth()
@@ -68,14 +66,14 @@ def assert_held(app: cdk.App, before: Mapping[str, set[str]]) -> None:
 
 
 @pytest.mark.parametrize("text", [WITH_DATABASE, WITH_PROMETHEUS], ids=["database", "prometheus"])
-def test_what_a_stack_takes_is_held_and_is_offered_without_takers(text: str, tmp_path: Path) -> None:
-    """Fleets that no example has; tests/stacks/test_examples.py asks the same of the examples."""
+def test_references_between_stacks_are_strong_and_exports_do_not_depend_on_imports(text: str, tmp_path: Path) -> None:
+    """Fleets that are not in the examples; tests/stacks/test_examples.py tests the examples."""
     app = weak_app(tmp_path)
     FleetStacks.make(app, parse_fleet(text), account="111122223333")
-    assert_held(app, offered(app))
+    assert_strong(app, exports(app))
 
 
-def test_constructs_in_stacks_of_ones_own_are_held_with_either_value_of_the_flag(tmp_path: Path) -> None:
+def test_references_of_constructs_in_a_users_stacks_are_strong_with_either_value_of_the_flag(tmp_path: Path) -> None:
     app = weak_app(tmp_path)
     lasting, user = (cdk.Stack(app, name, env=ENVIRONMENT) for name in ("Lasting", "User"))
     network = FleetNetwork(

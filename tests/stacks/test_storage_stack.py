@@ -18,8 +18,8 @@ CLUSTERS = (
 )
 
 
-class _Reported(Exception):
-    """Ends the making of stacks where the storage is requested: nothing is synthesized."""
+class _StorageStackError(Exception):
+    """Stops the creation of stacks at the storage stack, so that nothing is synthesized."""
 
 
 @pytest.mark.parametrize(
@@ -27,16 +27,18 @@ class _Reported(Exception):
     [(SERVICES, False), (CLUSTERS, True), (SERVICES + CLUSTERS, True), ("", True)],
     ids=["services", "clusters", "both", "neither, for now"],
 )
-def test_only_a_fleet_of_services_alone_has_none(parts: str, made: bool, monkeypatch: pytest.MonkeyPatch):
+def test_only_a_fleet_with_services_alone_has_no_lifecycle_bucket(
+    parts: str, made: bool, monkeypatch: pytest.MonkeyPatch
+):
     def storage(*_: object, **options: object) -> None:
-        raise _Reported(options["lifecycle_bucket"])
+        raise _StorageStackError(options["lifecycle_bucket"])
 
     def network(*_: object, **__: object) -> Mapping[str, object]:
         return (None, None)  # pyright: ignore[reportReturnType]
 
     monkeypatch.setattr(fleet_stacks, "StorageStack", storage)
     monkeypatch.setattr(fleet_stacks, "_network", network)
-    with pytest.raises(_Reported) as stopped:
+    with pytest.raises(_StorageStackError) as stopped:
         FleetStacks.make(None, parse_fleet(HEAD + parts))  # pyright: ignore[reportArgumentType]
     assert stopped.value.args == (made,)
 
@@ -57,7 +59,7 @@ clusters:
 """
 
 
-def test_the_link_waits_for_the_bucket_and_fsx_may_use_its_key(app: cdk.App) -> None:
+def test_the_link_depends_on_the_bucket_and_fsx_can_use_its_key(app: cdk.App) -> None:
     stacks = FleetStacks.make(app, parse_fleet(FLEET, subject="fleet.yaml"), account="111122223333")
     template = Template.from_stack(stacks.storage)
     bucket = stacks.storage.resolve(stacks.storage.buckets["corpus"].bucket_name)

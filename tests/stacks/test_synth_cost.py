@@ -1,6 +1,6 @@
-"""What a synth costs: what the fleet file does not name is not imported, and the ratio to an empty app is bounded.
+"""Synthesis time: kinds that are not in the fleet file are not imported, and the ratio to an empty app is limited.
 
-Both are counted in what a loaded machine does not change much: modules, and processor seconds of Python and its Node.
+The measures depend little on the load of the machine: modules, and CPU seconds of Python and Node.
 """
 
 import json
@@ -14,12 +14,13 @@ from tools.bench.runs import Case, interleaved
 from tools.synth_environment import ROOT, use_project_node
 
 MOST_MODULES = 210
-"""Of llm-fleet in a synth of the README's example, which imports 193; 1,004 before kinds were imported by name."""
+"""The maximum of llm-fleet's modules in a synth of the README's example, which imports 193 (1,004 before kinds were
+imported by name)."""
 MOST_RATIO = 4.5
-"""Of its processor seconds to those of an empty app, with the project's Node for both: 3.0 to 3.7, as the machine's
-other work goes. Modules are the finer measure: they are the same in every run."""
+"""The maximum ratio of its CPU seconds to those of an empty app, with the project's Node for both: 3.0 to 3.7,
+depending on other work on the machine. The number of modules is more precise: it is the same in every run."""
 NOT_NAMED = {"parallelcluster", "inference", "sagemaker", "monitoring", "notifications", "jobs", "needs", "cli"}
-"""Folders of llm-fleet that a fleet of one HyperPod cluster has no use for."""
+"""Folders of llm-fleet that a fleet of one HyperPod cluster does not use."""
 PROGRAM = """
 import atexit, json, runpy, sys
 atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
@@ -28,7 +29,7 @@ runpy.run_path("app.py", run_name="__main__")
 
 
 def imported(example: str, folder: Path) -> list[str]:
-    """Return the modules of llm-fleet that a process of its own has imported after a synth of `example`."""
+    """Return the modules of llm-fleet that a new process imports in a synth of `example`."""
     environment = {**os.environ, **OFF, "CDK_OUTDIR": str(folder), "LLM_FLEET_FILE": f"examples/{example}.yaml"}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -44,8 +45,8 @@ def test_a_fleet_of_one_hyperpod_cluster_imports_no_other_kind(tmp_path: Path) -
     assert len(found) <= MOST_MODULES
 
 
-def test_the_ratio_to_an_empty_app_does_not_grow() -> None:
-    """The least of some interleaved runs: what else a machine does only adds."""
+def test_the_ratio_to_an_empty_app_is_limited() -> None:
+    """The minimum of some interleaved runs, because other work on the machine only adds time."""
     use_project_node()
     cases = {
         "empty": Case(arguments=("tools/bench/empty_app.py",), environment=OFF),
