@@ -37,37 +37,37 @@ _DIGITS = 10
 """Longest number of lines."""
 
 
-def add_remote_to(deeds: Verbs) -> None:
+def add_remote_to(commands: Verbs) -> None:
     """Add the commands to `llm-fleet jobs`."""
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "submit",
         help="submit a training run to its cluster through Session Manager",
         examples=("jobs submit", "jobs submit llama2-7b --stage compile --stage train -f fleet.yaml"),
     )
-    _add_run(deed)
-    _add_user(deed)
-    deed.add_argument(
+    _add_run(command)
+    _add_user(command)
+    command.add_argument(
         "--stage", action="append", metavar="STAGE", help="only this stage; repeatable: stages run in the given order"
     )
-    _add_settings(deed)
-    deed.add_argument("--json", action="store_true", help="print JSON")
-    deed.set_defaults(run=submit)
+    _add_settings(command)
+    command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(run=submit)
 
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "logs",
         help="show the log of a job of a training run",
         examples=("jobs logs", "jobs logs llama2-7b --stage compile --follow"),
     )
-    _add_run(deed)
-    _add_user(deed)
-    deed.add_argument(
+    _add_run(command)
+    _add_user(command)
+    command.add_argument(
         "--stage", default="train", metavar="STAGE", help="show the newest job of this stage (default: train)"
     )
-    deed.add_argument("--job", type=_job_id, metavar="ID", help="show the job with this id")
-    deed.add_argument("--follow", action="store_true", help="show the whole log, until the job has ended")
-    deed.add_argument(
+    command.add_argument("--job", type=_job_id, metavar="ID", help="show the job with this id")
+    command.add_argument("--follow", action="store_true", help="show the whole log, until the job has ended")
+    command.add_argument(
         "-n",
         "--lines",
         type=_count,
@@ -75,7 +75,7 @@ def add_remote_to(deeds: Verbs) -> None:
         metavar="N",
         help="without --follow: show the last N lines (default: 50)",
     )
-    deed.set_defaults(run=logs)
+    command.set_defaults(run=logs)
 
 
 def submit(arguments: argparse.Namespace) -> int:
@@ -120,21 +120,21 @@ def logs(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _add_run(deed: argparse.ArgumentParser) -> None:
-    deed.add_argument(
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "name", nargs="?", metavar="RUN", help="key under `jobs:` in the fleet file (default: the only one)"
     )
-    add_file(deed)
+    add_file(command)
 
 
-def _add_user(deed: argparse.ArgumentParser) -> None:
-    deed.add_argument(
+def _add_user(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--user", metavar="NAME", help="Unix user on the cluster (default: the only one of `users:`, else the AMI's)"
     )
 
 
-def _add_settings(deed: argparse.ArgumentParser) -> None:
-    deed.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="setting of a batch file")
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="setting of a batch file")
 
 
 def _run(arguments: argparse.Namespace) -> "tuple[Fleet, TrainingRun]":
@@ -194,54 +194,54 @@ def add_to(verbs: Verbs) -> None:
         help="list, write, check and submit the batch files of training runs",
         examples=("jobs submit llama2-7b", "jobs logs llama2-7b --follow"),
     )
-    deeds = jobs.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = jobs.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "list",
         help="list the stages, and the training runs of the fleet file if there is one",
         examples=("jobs list", "jobs list -f fleet.yaml --json"),
     )
-    add_file(deed)
-    deed.add_argument("--json", action="store_true", help="print JSON, with every setting")
-    deed.set_defaults(run=list_)
+    add_file(command)
+    command.add_argument("--json", action="store_true", help="print JSON, with every setting")
+    command.set_defaults(run=list_)
 
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "render",
         help="write the batch files of a training run; without a fleet file, with default values",
         examples=("jobs render llama2-7b", "jobs render llama2-7b --stage compile --set COMPILE_STEPS=8 -o compile"),
     )
-    _add_run(deed)
-    deed.add_argument("--stage", action="append", metavar="STAGE", help="only this stage; repeatable (default: all)")
-    _add_settings(deed)
-    deed.add_argument(
+    _add_run(command)
+    command.add_argument("--stage", action="append", metavar="STAGE", help="only this stage; repeatable (default: all)")
+    _add_settings(command)
+    command.add_argument(
         "--sbatch",
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
         help="option of sbatch; only without a fleet file",
     )
-    deed.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="directory (default: the name of the run)")
-    deed.add_argument("--force", action="store_true", help="overwrite files in FOLDER")
-    deed.set_defaults(run=render)
+    command.add_argument("-o", "--out", type=Path, metavar="FOLDER", help="directory (default: the name of the run)")
+    command.add_argument("--force", action="store_true", help="overwrite files in FOLDER")
+    command.set_defaults(run=render)
 
-    deed = add_verb(
-        deeds,
+    command = add_verb(
+        commands,
         "check",
         help="check batch files that were edited",
         examples=("jobs check run.sh train.sbatch", "jobs check train.sbatch --run llama2-7b -f fleet.yaml"),
     )
-    deed.add_argument(
+    command.add_argument(
         "batch_files", nargs="+", type=Path, metavar="BATCH_FILE", help="batch file, e.g. run.sh or train.sbatch"
     )
-    deed.add_argument(
+    command.add_argument(
         "--run", dest="name", metavar="RUN", help="also check the number of nodes against this training run"
     )
-    add_file(deed)
-    deed.set_defaults(run=check)
+    add_file(command)
+    command.set_defaults(run=check)
 
-    add_remote_to(deeds)
+    add_remote_to(commands)
 
 
 def list_(arguments: argparse.Namespace) -> int:
