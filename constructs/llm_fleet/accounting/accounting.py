@@ -16,7 +16,7 @@ from llm_fleet.accounting.database_server import parallelcluster_schema
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.nodes import slurm_database_facts
 from llm_fleet.network.network import Network
-from llm_fleet.network.security_group import let_through, rule_description
+from llm_fleet.network.security_group import allow_traffic, rule_description
 from llm_fleet.references import guard_of, hold
 from llm_fleet.rules.problem import is_unresolved
 from llm_fleet.spec.references import SECRET
@@ -120,7 +120,7 @@ class DatabaseSecrets(Construct):
             acknowledge(secret, _NOT_ROTATED, "AwsSolutions-SMG4", "NIST.800.53.R5-SecretsManagerRotationEnabled")
 
 
-def let_in(
+def allow_database_clients(
     scope: Construct, groups: Sequence[ec2.ISecurityGroup], connections: ec2.IConnectable, *, port: int
 ) -> list[Construct]:
     """Let nodes in `groups`, of the cluster at `scope`, open connections to the target of `connections`.
@@ -136,7 +136,7 @@ def let_in(
                 continue
             made_here = is_unresolved(group.security_group_id) and cdk.Stack.of(group) is cdk.Stack.of(scope)
             home = scope if made_here else guard
-            rules.append(let_through(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
+            rules.append(allow_traffic(home, group, guard, what="slurmdbd on the controller of a cluster", port=port))
     return rules
 
 
@@ -155,7 +155,7 @@ def open_accounting_ports(
     The cluster must depend on them: slurmdbd signs in as soon as the head node boots.
     """
     guard, port = guard_of(scope, "AccountingGuard", accounting.connections), accounting.effective_port
-    return [] if guard is None or port is None else let_in(scope, security_groups, guard, port=port)
+    return [] if guard is None or port is None else allow_database_clients(scope, security_groups, guard, port=port)
 
 
 def head_node_statements(accounting: Accounting) -> list[iam.PolicyStatement]:

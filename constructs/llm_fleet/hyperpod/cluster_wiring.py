@@ -13,18 +13,18 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct, IConstruct, IDependable
 
-from llm_fleet.accounting.accounting import let_in
+from llm_fleet.accounting.accounting import allow_database_clients
 from llm_fleet.accounting.database_server import schema_of
 from llm_fleet.catalog.data_file import load
 from llm_fleet.hyperpod.cluster_plan import ClusterPlan
 from llm_fleet.iam.node_role import NodeFeatures, NodeRole, mirror_of, mounted_buckets
 from llm_fleet.iam.statements import BucketAccess, SecretAccess
-from llm_fleet.lifecycle.cluster_metrics import metrics_rights, report_place
+from llm_fleet.lifecycle.cluster_metrics import metrics_permissions, report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.training_runtime import image_repositories
 from llm_fleet.network.network import ExistingNetwork
-from llm_fleet.network.security_group import let_through
+from llm_fleet.network.security_group import allow_traffic
 from llm_fleet.references import bucket_of, guard_of
 from llm_fleet.rules.lustre_network import EfaClients
 from llm_fleet.rules.problem import is_unresolved
@@ -144,7 +144,7 @@ def add_node_role(
                 training, region=plan.shape.region, partition=cdk.Stack.of(scope).partition
             ),
             rollback_alarms=_alarms(plan),
-            **metrics_rights(spec.metrics, cluster_name=plan.cluster_name),
+            **metrics_permissions(spec.metrics, cluster_name=plan.cluster_name),
         ),
     )
     _allow_volume_keys(node_role, plan)
@@ -210,14 +210,14 @@ def open_ports(scope: Construct, plan: ClusterPlan, groups: Sequence[ec2.ISecuri
     for one, other in combinations(groups, 2):
         # Within one group its self-rules are enough.
         for source, target in ((other, one), (one, other)):
-            rules.append(let_through(_home(one, other), source, target, what="nodes of one cluster"))
+            rules.append(allow_traffic(_home(one, other), source, target, what="nodes of one cluster"))
     for file_system in (plan.lustre, plan.open_zfs):
         for group in groups if file_system else ():
             file_system.allow_mount_from(group)  # pyright: ignore[reportOptionalMemberAccess]
     database = plan.spec.accounting_database
     guard = guard_of(scope, "AccountingGuard", database.connections) if database is not None else None
     if database is not None and guard is not None:
-        rules += let_in(scope, groups, guard, port=database.effective_port)
+        rules += allow_database_clients(scope, groups, guard, port=database.effective_port)
     return rules
 
 

@@ -16,7 +16,7 @@ from constructs import Construct, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.catalog.service import ManagedRuleGroup, front_facts
 from llm_fleet.logs import log_group, log_group_arn
-from llm_fleet.network.security_group import PortRange, let_in, let_out, rule_description
+from llm_fleet.network.security_group import PortRange, egress_rule, ingress_rule, rule_description
 from llm_fleet.rules.inference.front import EVERYBODY
 from llm_fleet.rules.inference.routes import Answer, Route, RouteAction
 from llm_fleet.spec.service import Jwt
@@ -63,8 +63,8 @@ class FrontSecurityGroup(ec2.SecurityGroup):
     def allow_targets(self, targets: ec2.ISecurityGroup, port: int) -> None:
         """Let the load balancer connect to `targets` on `port`, with rules in both groups; call it once per group."""
         own, ports = cast(ec2.ISecurityGroup, self), PortRange(first=port, last=port)
-        let_out(self, "ToTargets", own, targets, ports, what="requests and health checks")
-        let_in(self, "AtTargets", own, targets, ports, what="requests and health checks of the load balancer")
+        egress_rule(self, "ToTargets", own, targets, ports, what="requests and health checks")
+        ingress_rule(self, "AtTargets", own, targets, ports, what="requests and health checks of the load balancer")
 
 
 _NOT_ROTATED = (

@@ -80,7 +80,7 @@ class BatchFile:
     """Index of the line `# End of settings`; `None` when there is none after `begin`, or more than one."""
     settings: tuple[Setting, ...]
     """The settings between the two lines."""
-    strangers: tuple[int, ...]
+    unknown_lines: tuple[int, ...]
     """Lines between the two that are no setting, no comment and not empty."""
 
     @classmethod
@@ -102,7 +102,7 @@ class BatchFile:
             begin=begin,
             end=end,
             settings=tuple(one for one in settings if one is not None),
-            strangers=tuple(
+            unknown_lines=tuple(
                 index + 1
                 for index, one in zip(inside, settings, strict=True)
                 if one is None and lines[index].strip() and not lines[index].lstrip().startswith("#")
@@ -208,7 +208,7 @@ def check_batch_file(text: str, *, known: Iterable[str] | None = None) -> list[P
     return [
         *check_bash(text),
         *_check_block(file),
-        *_check_strangers(file),
+        *_check_unknown_lines(file),
         *_check_names(file, known),
         *_check_directives(file),
     ]
@@ -262,8 +262,8 @@ def _check_block(file: BatchFile) -> Iterator[Problem]:
     )
 
 
-def _check_strangers(file: BatchFile) -> Iterator[Problem]:
-    for line in file.strangers:
+def _check_unknown_lines(file: BatchFile) -> Iterator[Problem]:
+    for line in file.unknown_lines:
         yield Problem(
             code=Code.BATCH_SETTINGS,
             message="this line is not a setting of the form NAME=value  # description",

@@ -102,7 +102,7 @@ def render_metrics(metrics: ClusterMetrics | None, *, cluster_name: str | None) 
     }
 
 
-def metrics_rights(metrics: ClusterMetrics | None, *, cluster_name: str) -> dict[str, Any]:
+def metrics_permissions(metrics: ClusterMetrics | None, *, cluster_name: str) -> dict[str, Any]:
     """Return the features of nodes (`NodeFeatures`) that `metrics` require."""
     if metrics is None:
         return {}

@@ -162,7 +162,7 @@ def _idle(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ...
         ),
         steady(
             "IdleUnused",
-            _used_by_no_one(name),
+            _unused_nodes(name),
             threshold=percent,
             below=True,
             minutes=unused,
@@ -189,7 +189,7 @@ def _used_by_allocated(name: str) -> MetricMath:
     )
 
 
-def _used_by_no_one(name: str) -> MetricMath:
+def _unused_nodes(name: str) -> MetricMath:
     return MetricMath(
         expression=f"IF(allocated < 1, used, {_BUSY})",
         metrics={
@@ -230,7 +230,7 @@ def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ..
     return (
         steady(
             "QueueWait",
-            _wait_in_vain(name),
+            _wait_with_unused_nodes(name),
             threshold=wait * 60,
             minutes=_DISK_MINUTES,
             meaning=f"A job of {name} that could run has waited for {wait:g} minutes, while nodes are idle, down or "
@@ -248,7 +248,7 @@ def _slurm(name: str, thresholds: ClusterAlarmThresholds) -> tuple[AlarmPlan, ..
     )
 
 
-def _wait_in_vain(name: str) -> MetricMath:
+def _wait_with_unused_nodes(name: str) -> MetricMath:
     """Return the longest wait of a job while nodes are not in use; with all nodes in use, waiting is normal."""
     away = ("idle", "down", "drained")
     return MetricMath(

@@ -11,7 +11,14 @@ from constructs import Construct, DependencyGroup, IDependable
 from llm_fleet.network.network import AddressBook, ExistingNetwork, Network
 from llm_fleet.network.security_group import EfaSecurityGroup
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
-from llm_fleet.network.zones import DatabaseSubnets, Ground, InternetExit, LoadBalancerSubnets, lead_out, make_zones
+from llm_fleet.network.zones import (
+    DatabaseSubnets,
+    Ground,
+    InternetExit,
+    LoadBalancerSubnets,
+    add_internet_routes,
+    make_zones,
+)
 from llm_fleet.references import hold, region_of
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.fields import check_is_spec
@@ -200,7 +207,7 @@ class FleetNetwork(Network):
             name=self._name,
         )
         self.zones = make_zones(self, self._ground, availability_zone_ids=self._zone_ids)
-        gateways, self._routes = lead_out(self.zones, internet=spec.internet, internet_exit=internet_exit)
+        gateways, self._routes = add_internet_routes(self.zones, internet=spec.internet, internet_exit=internet_exit)
         self._load_balancer_subnets = (
             LoadBalancerSubnets(
                 self,

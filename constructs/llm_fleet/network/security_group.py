@@ -68,7 +68,7 @@ class PortRange:
 ALL_TRAFFIC = PortRange(protocol="-1")
 
 
-def let_out(
+def egress_rule(
     scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
 ) -> ec2.CfnSecurityGroupEgress:
     """Return the outbound rule that lets members of `source` open connections to those of `target`."""
@@ -84,7 +84,7 @@ def let_out(
     )
 
 
-def let_in(
+def ingress_rule(
     scope: Construct, id: str, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, ports: PortRange, *, what: str
 ) -> ec2.CfnSecurityGroupIngress:
     """Return the inbound rule that allows connections from members of `source` to those of `target`."""
@@ -100,14 +100,14 @@ def let_in(
     )
 
 
-def let_through(
+def allow_traffic(
     home: IConstruct, source: ec2.ISecurityGroup, target: ec2.ISecurityGroup, *, what: str, port: int | None = None
 ) -> Construct:
     """Let `source` open connections to `target`, on a TCP `port` or on all ports, and return the rules.
 
     The rules are in the stack of `home`, so that the CDK's own choice causes no circular dependency. Clusters that
     need the same rules share them: EC2 rejects a rule that exists already. Outbound rules of an existing `source` are
-    not changed; see `takes_rules_outward`.
+    not changed; see `accepts_egress_rules`.
     """
     stack = cdk.Stack.of(home)
     id = f"LlmFleetNodePorts{_key(source)}{_key(target)}{port or ''}"
@@ -116,9 +116,9 @@ def let_through(
         return known
     rules = Construct(stack, id)
     ports = ALL_TRAFFIC if port is None else PortRange(first=port, last=port)
-    if takes_rules_outward(source):
-        let_out(rules, "Out", source, target, ports, what=what)
-    ingress = let_in(rules, "In", source, target, ports, what=what)
+    if accepts_egress_rules(source):
+        egress_rule(rules, "Out", source, target, ports, what=what)
+    ingress = ingress_rule(rules, "In", source, target, ports, what=what)
     if port is None:
         acknowledge(
             ingress,
@@ -129,7 +129,7 @@ def let_through(
     return rules
 
 
-def takes_rules_outward(group: ec2.ISecurityGroup) -> bool:
+def accepts_egress_rules(group: ec2.ISecurityGroup) -> bool:
     """Return whether egress rules are added to `group`: not to an existing one imported by its id.
 
     Such a group usually allows all outbound traffic, and CloudFormation removes that rule when it adds an outbound
@@ -186,7 +186,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         own = cast(ec2.ISecurityGroup, self)
         into = "all traffic from the group itself (EFA, Lustre, Slurm)"
         out_of = "all traffic to the group itself (EFA, Lustre, Slurm)"
-        ingress = let_in(self, "SelfIngress", own, own, ALL_TRAFFIC, what=into)
+        ingress = ingress_rule(self, "SelfIngress", own, own, ALL_TRAFFIC, what=into)
         cdk.Validations.of(ingress).acknowledge(
             cdk.Acknowledgment(
                 id="NIST.800.53.R5-EC2RestrictedCommonPorts",
@@ -194,7 +194,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
                 "outside the group is let in.",
             )
         )
-        egress = let_out(self, "SelfEgress", own, own, ALL_TRAFFIC, what=out_of)
+        egress = egress_rule(self, "SelfEgress", own, own, ALL_TRAFFIC, what=out_of)
         if allow_internet:
             for half, cidr in _ANYWHERE.items():
                 ec2.CfnSecurityGroupEgress(

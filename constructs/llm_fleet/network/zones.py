@@ -158,7 +158,7 @@ class Zone(Construct):
         gateway.add_resource_dependency(internet_exit.attachment)
         return gateway
 
-    def route_out(self, nat_gateway: ec2.CfnNatGateway) -> ec2.CfnRoute:
+    def add_default_route(self, nat_gateway: ec2.CfnNatGateway) -> ec2.CfnRoute:
         """Add the default route to `nat_gateway`."""
         return _default_route(self, self.route_table, nat_gateway_id=nat_gateway.ref)
 
@@ -221,14 +221,14 @@ def make_zones(scope: Construct, ground: Ground, *, availability_zone_ids: Seque
     ]
 
 
-def lead_out(
+def add_internet_routes(
     zones: Sequence[Zone], *, internet: InternetAccess, internet_exit: InternetExit | None
 ) -> tuple[list[ec2.CfnNatGateway], list[ec2.CfnRoute]]:
     """Make NAT gateways and default routes; return both, the routes with that of the public subnets first."""
     if not internet_exit:
         return [], []
     gateways = [zone.nat_gateway(internet_exit) for zone in zones[: nat_gateways(internet, len(zones))]]
-    routes = [zone.route_out(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(zones)]
+    routes = [zone.add_default_route(gateways[min(index, len(gateways) - 1)]) for index, zone in enumerate(zones)]
     return gateways, [internet_exit.route, *routes]
 
 

@@ -14,7 +14,7 @@ from llm_fleet.accounting.accounting import head_node_statements
 from llm_fleet.catalog.data_file import load
 from llm_fleet.iam.node_role import NodeFeatures, mirror_of, mounted_buckets, parallelcluster_permissions
 from llm_fleet.iam.statements import BucketAccess, NamedPolicy, Permission, Place, SecretAccess
-from llm_fleet.lifecycle.cluster_metrics import metrics_rights, report_place
+from llm_fleet.lifecycle.cluster_metrics import metrics_permissions, report_place
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundle
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.lifecycle.training_runtime import image_repositories
@@ -175,7 +175,7 @@ class NodeRights:
         )
 
 
-def add_node_rights(
+def add_node_policies(
     scope: Construct,
     plan: ClusterPlan,
     scripts: PlacedScripts | None,
@@ -247,7 +247,7 @@ def _features(
         mirror=mirror_of(scope, spec),
         reports=scripts.reports if scripts else None,
         report_events=spec.scripts is not None and spec.reports is NodeReports.ALL,
-        **metrics_rights(spec.metrics, cluster_name=spec.cluster_name),
+        **metrics_permissions(spec.metrics, cluster_name=spec.cluster_name),
     )
 
 

@@ -15,7 +15,7 @@ from llm_fleet.iam.statements import NamedPolicy, Place
 from llm_fleet.parallelcluster.cluster_bundle import (
     PlacedScripts,
     add_bundle,
-    add_node_rights,
+    add_node_policies,
     policy_name,
     scripts_bucket,
 )
@@ -139,7 +139,7 @@ class ClusterResources(Construct):
         super().__init__(scope, identity.id)
         plan = _with_schema(plan, scope, identity.cluster_name)
         scripts = add_bundle(self, plan, scripts_bucket(scope, plan), cluster_name=identity.cluster_name)
-        self.rights = add_node_rights(
+        self.rights = add_node_policies(
             self,
             plan,
             scripts,

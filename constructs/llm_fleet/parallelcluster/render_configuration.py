@@ -77,11 +77,11 @@ def merged(rendered: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
     """Return `rendered` with `overrides`: sections merged, items appended, any other value replaced."""
     result = dict(rendered)
     for key, value in overrides.items():
-        result[key] = _laid_over(result.get(key), value)
+        result[key] = _merged_value(result.get(key), value)
     return result
 
 
-def _laid_over(below: Any, above: Any) -> Any:
+def _merged_value(below: Any, above: Any) -> Any:
     if isinstance(below, Mapping) and isinstance(above, Mapping):
         return merged(below, above)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(below, list) and isinstance(above, list):

@@ -32,7 +32,7 @@ from llm_fleet.rules.sagemaker.notebook import (
     notebook_claim,
 )
 from llm_fleet.sagemaker import workbench as work
-from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_access_files, grant_cluster_access
 from llm_fleet.spec.notebook import GitRepository, NotebookSpec
 from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
@@ -335,7 +335,7 @@ class TrainingNotebook(NotebookBase):
             security_group=self.security_group,
         )
         self.role = permitted.role
-        grant_cluster_reach(self, clusters)
+        grant_cluster_access(self, clusters)
         self.lifecycle_config: sagemaker.CfnNotebookInstanceLifecycleConfig = self._lifecycle_config(notebook, clusters)
         """Script that runs at each start; a changed script runs at the next start."""
         self.instance = self._instance(notebook, subnet_id=subnet.subnet_id if subnet else None)
@@ -350,7 +350,7 @@ class TrainingNotebook(NotebookBase):
         settings = notebook_settings(
             pins=notebook.pins, bucket=self.bucket.bucket_name, idle_minutes=notebook.idle_minutes
         )
-        script = lifecycle_script(self, settings, files=cluster_reach_files(clusters))
+        script = lifecycle_script(self, settings, files=cluster_access_files(clusters))
         raise_problems(check_lifecycle_script(script), subject=self.node.path)
         hook = sagemaker.CfnNotebookInstanceLifecycleConfig.NotebookInstanceLifecycleHookProperty(
             content=cdk.Fn.base64(script)

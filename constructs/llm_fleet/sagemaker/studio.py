@@ -21,7 +21,7 @@ from llm_fleet.rules.sagemaker.notebook import check_reachable
 from llm_fleet.rules.sagemaker.studio import check_studio, check_studio_place, studio_claims, studio_zones
 from llm_fleet.sagemaker.render_studio import StudioScripts, render_domain, render_profile
 from llm_fleet.sagemaker.studio_permissions import StudioGrants, StudioRole, StudioSecurityGroup
-from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_reach_files, grant_cluster_reach
+from llm_fleet.sagemaker.workbench import ReachableCluster, cluster_access_files, grant_cluster_access
 from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.spec.studio import StudioSpec
 from llm_fleet.storage.buckets import DataBucket, FleetKey
@@ -131,14 +131,14 @@ class StudioDomain(Construct):
         )
         self.role: iam.IRole | iam.Role = permitted.role
         """Execution role of users without their own role."""
-        grant_cluster_reach(self, clusters)
+        grant_cluster_access(self, clusters)
         scripts = StudioScripts(
             self,
             "Scripts",
             name=self.domain_name,
             pins=studio.pins,
             bucket_name=self.buckets[0].bucket_name,
-            files=cluster_reach_files(clusters),
+            files=cluster_access_files(clusters),
         )
         self.resource: sagemaker.CfnDomain = render_domain(
             self,
@@ -156,7 +156,7 @@ class StudioDomain(Construct):
         if lustre is not None:
             lustre.allow_mount_from(cast(ec2.ISecurityGroup, self.security_group))
         self.resource.node.add_dependency(permitted, network.connectivity)
-        permitted.add_of_domain(self, self.domain_id, instance_types=studio.allowed_instance_types)
+        permitted.add_domain_permissions(self, self.domain_id, instance_types=studio.allowed_instance_types)
         self._user_names = tuple(studio.users)
         profiles = Construct(self, "Users")
         self.profiles: Mapping[str, sagemaker.CfnUserProfile] = {

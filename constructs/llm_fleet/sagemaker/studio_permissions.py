@@ -20,7 +20,7 @@ from constructs import Construct
 from llm_fleet.catalog.notebook import studio_facts
 from llm_fleet.iam.node_role import permission_policy
 from llm_fleet.iam.statements import BucketAccess, Permission, Place
-from llm_fleet.network.security_group import HttpsOutSecurityGroup, PortRange, let_in, let_out
+from llm_fleet.network.security_group import HttpsOutSecurityGroup, PortRange, egress_rule, ingress_rule
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, raise_problems
 from llm_fleet.rules.values import did_you_mean
@@ -231,7 +231,7 @@ class StudioRole(WorkbenchRole):
             )
         )
 
-    def add_of_domain(self, scope: Construct, domain_id: str, *, instance_types: Sequence[str]) -> None:
+    def add_domain_permissions(self, scope: Construct, domain_id: str, *, instance_types: Sequence[str]) -> None:
         """Add the statements with the domain's ARN in a policy in `scope`: the domain depends on this construct."""
         permissions = studio_permissions(self._place, domain_id, instance_types=instance_types)
         permission_policy(
@@ -267,8 +267,8 @@ class StudioSecurityGroup(HttpsOutSecurityGroup):
             # The service creates its own groups of mount targets and apps for this; but its API also requires rules:
             # "NFS traffic over TCP on port 2049 needs to be allowed in both inbound and outbound rules" (CreateDomain).
             own = cast(ec2.ISecurityGroup, self)
-            let_in(self, "NfsIn", own, own, _NFS, what="home directories")
-            let_out(self, "NfsOut", own, own, _NFS, what="home directories")
+            ingress_rule(self, "NfsIn", own, own, _NFS, what="home directories")
+            egress_rule(self, "NfsOut", own, own, _NFS, what="home directories")
 
 
 class StudioGrants:

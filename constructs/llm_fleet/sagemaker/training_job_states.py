@@ -97,7 +97,7 @@ def input_states(plan: MachinePlan, *, then: str) -> States:
     has_checkpoints = "CheckpointConfig" in request
     return {
         "CheckInput": choice(_faults(has_checkpoints), otherwise="ReadInput"),
-        **_refusals(has_checkpoints),
+        **_input_errors(has_checkpoints),
         "ReadInput": put(
             {
                 "known": {"checkpoints": "", "hyperparameters": {}, "name_suffix": ""},
@@ -216,7 +216,7 @@ def _present(key: str, faults: Sequence[Mapping[str, Any]], then: str) -> dict[s
     return {"And": [{"Variable": f"$.{key}", "IsPresent": True}, {"Or": list(faults)}], "Next": then}
 
 
-def _refusals(has_checkpoints: bool) -> States:
+def _input_errors(has_checkpoints: bool) -> States:
     keys = ", ".join(INPUT_KEYS)
     causes = {
         "NoObject": f"the input must be a JSON object, e.g. {_EXAMPLE}; an empty object runs the job as deployed",

@@ -116,7 +116,7 @@ class TrainingWatch(Construct):
         """Alarms on the watch itself."""
         self._watch_others()
         if self._clusters:
-            self.rules.bring_clusters(self._clusters)
+            self.rules.forward_cluster_events(self._clusters)
         validate_at_synth(self, prefixes=self._prefixes, settings=self.settings_text, clusters=bool(self._clusters))
 
     @property
@@ -180,7 +180,7 @@ class TrainingWatch(Construct):
         raise_problems(found, subject=subject)
         places = split_places([checkpoint_uri] if checkpoint_uri else [])
         self._followed[prefix] = own
-        self.rules.bring_jobs(self._prefixes)
+        self.rules.forward_job_events(self._prefixes)
         attach_job_policy(
             scope,
             self.role,
@@ -239,7 +239,7 @@ class TrainingWatch(Construct):
     def _watch_others(self) -> None:
         for name, jobs in self._watch.others.items():
             prefix = self._watch.prefixes[name]
-            self.rules.bring_jobs(self._prefixes)
+            self.rules.forward_job_events(self._prefixes)
             attach_job_policy(
                 Construct(self, f"Jobs-{prefix}"),
                 self.role,

@@ -31,7 +31,7 @@ class WatchRules(Construct):
     """Rules of the default event bus that send events to the watch's queue, and the schedule of its sweep."""
 
     def __init__(self, scope: Construct, id: str, *, queue: WatchQueue, alarm_prefix: str) -> None:
-        """Create the schedule; the other rules are created by `bring_jobs` and `bring_clusters`."""
+        """Create the schedule; the other rules are created by `forward_job_events` and `forward_cluster_events`."""
         super().__init__(scope, id)
         self._queue = queue
         self._alarm_prefix = alarm_prefix
@@ -45,7 +45,7 @@ class WatchRules(Construct):
             body=cdk.Stack.of(self).to_json_string({"kind": "sweep"}),
         )
 
-    def bring_jobs(self, prefixes: Callable[[], Sequence[str]]) -> None:
+    def forward_job_events(self, prefixes: Callable[[], Sequence[str]]) -> None:
         """Send events of jobs whose names begin with `prefixes`, called at synth, and of the watch's alarms.
 
         All job states are sent, since a job gets its alarms when it begins to train.
@@ -67,7 +67,7 @@ class WatchRules(Construct):
             },
         )
 
-    def bring_clusters(self, arns: Sequence[str]) -> None:
+    def forward_cluster_events(self, arns: Sequence[str]) -> None:
         """Send HyperPod's events of the clusters `arns`.
 
         AWS's examples have the cluster as a placeholder in `resources`, in `detail.ClusterArn` and in

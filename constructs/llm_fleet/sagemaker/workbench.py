@@ -209,7 +209,7 @@ def interfaces(
     )
 
 
-def pass_itself(role_arn: str) -> tuple[Permission, ...]:
+def pass_own_role(role_arn: str) -> tuple[Permission, ...]:
     """Permission to pass only this role itself to jobs and endpoints."""
     return (
         Permission(
@@ -266,7 +266,7 @@ class WorkbenchRole(Construct):
             assumed_by=cast(iam.IPrincipal, iam.ServicePrincipal(_PRINCIPAL)),
         )
         """The role itself."""
-        itself = pass_itself(self.role.role_arn)
+        itself = pass_own_role(self.role.role_arn)
         self.permissions: tuple[Permission, ...] = (*chain.from_iterable(permissions.values()), *itself)
         """The statements, each with its reason."""
         for name, group in permissions.items():
@@ -281,7 +281,7 @@ class WorkbenchRole(Construct):
 
 
 class ReachGrants(Protocol):
-    """The grants of a cluster that `grant_cluster_reach` uses."""
+    """The grants of a cluster that `grant_cluster_access` uses."""
 
     def ssm_session(self, grantee: iam.IGrantable, *, documents: Sequence[str] | None = None) -> iam.Grant:
         """Let `grantee` open a shell on the cluster's nodes."""
@@ -305,7 +305,7 @@ _INSTALLED = "/usr/local/bin/cluster-shell"
 _SCRIPT = "workbench/cluster_shell.py"
 
 
-def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableCluster]) -> None:
+def grant_cluster_access(grantee: iam.IGrantable, clusters: Sequence[ReachableCluster]) -> None:
     """Let `grantee` open shells on the nodes of `clusters`, and run `llm-fleet jobs` against them.
 
     Anyone with a shell on a node is root there and has all permissions of the node, so the grant includes them.
@@ -318,7 +318,7 @@ def grant_cluster_reach(grantee: iam.IGrantable, clusters: Sequence[ReachableClu
         acknowledge_wildcards(principal, lambda: _reasons(cdk.Stack.of(principal)))
 
 
-def cluster_reach_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, str]:
+def cluster_access_files(clusters: Sequence[ReachableCluster]) -> Mapping[str, str]:
     """Return the files for cluster access on an instance or in Studio, by absolute path; empty without clusters.
 
     The program `cluster-shell <cluster>` finds the login node and opens a session there. It needs Python 3, the AWS CLI

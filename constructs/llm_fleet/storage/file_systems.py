@@ -16,10 +16,10 @@ from llm_fleet.network.network import Network
 from llm_fleet.network.security_group import (
     ALL_TRAFFIC,
     PortRange,
-    let_in,
-    let_out,
+    accepts_egress_rules,
+    egress_rule,
+    ingress_rule,
     rule_description,
-    takes_rules_outward,
 )
 from llm_fleet.references import hold, security_group_of
 from llm_fleet.rules.file_systems import check_mount_source
@@ -130,9 +130,9 @@ class FileSystemPorts(Construct):
         """Both rules: egress from the source's group, if it is created here, and ingress to the target's group."""
         inward = "Back" if target is not self._group else ""
         description = f"{self._kind.name}: {what} {self._owner}"
-        if takes_rules_outward(source):
-            let_out(scope, f"{port.name}{inward}Out", source, target, port, what=description)
-        ingress = let_in(scope, f"{port.name}{inward}In", source, target, port, what=description)
+        if accepts_egress_rules(source):
+            egress_rule(scope, f"{port.name}{inward}Out", source, target, port, what=description)
+        ingress = ingress_rule(scope, f"{port.name}{inward}In", source, target, port, what=description)
         if port == ALL_TRAFFIC:
             acknowledge(ingress, _ONE_GROUP, "NIST.800.53.R5-EC2RestrictedCommonPorts")
 
