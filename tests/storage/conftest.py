@@ -1,4 +1,4 @@
-"""A network to are in, and what reads templates."""
+"""A network, and functions that read templates."""
 
 from typing import Any
 
@@ -22,6 +22,6 @@ def all_of(stack: cdk.Stack, *types: str) -> dict[str, dict[str, Any]]:
 
 
 def only(stack: cdk.Stack, type: str) -> dict[str, Any]:
-    """Return the properties of the one resource of this type."""
+    """Return the properties of the only resource of this type."""
     (resource,) = all_of(stack, type).values()
     return resource["Properties"]

@@ -24,7 +24,7 @@ PRIVATE = {
 }
 
 
-def test_a_data_bucket(stack: cdk.Stack):
+def test_properties_of_a_data_bucket(stack: cdk.Stack):
     DataBucket(stack, "Data")
     template = Template.from_stack(stack)
     template.has_resource(
@@ -67,7 +67,7 @@ def test_a_data_bucket(stack: cdk.Stack):
 
 
 @pytest.mark.parametrize("make", [DataBucket, AccessLogBucket])
-def test_no_one_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
+def test_a_bucket_denies_access_without_tls(stack: cdk.Stack, make: Any):
     make(stack, "Bucket")
     Template.from_stack(stack).has_resource_properties(
         "AWS::S3::BucketPolicy",
@@ -91,7 +91,7 @@ def test_no_one_speaks_to_a_bucket_without_tls(stack: cdk.Stack, make: Any):
     )
 
 
-def test_access_logs_go_where_they_are_reported_to(stack: cdk.Stack):
+def test_access_logs_are_written_to_the_given_bucket(stack: cdk.Stack):
     access_logs = AccessLogBucket(stack, "AccessLogs")
     DataBucket(stack, "Data", access_log_bucket=access_logs)
     template = Template.from_stack(stack)
@@ -121,7 +121,7 @@ def test_access_logs_go_where_they_are_reported_to(stack: cdk.Stack):
     )
 
 
-def test_events_go_to_event_bridge_without_a_function(stack: cdk.Stack):
+def test_events_are_sent_to_event_bridge_without_a_function(stack: cdk.Stack):
     DataBucket(stack, "Data", BucketSpec(event_bridge_enabled=True))
     template = Template.from_stack(stack)
     template.has_resource_properties(
@@ -131,7 +131,7 @@ def test_events_go_to_event_bridge_without_a_function(stack: cdk.Stack):
     template.resource_count_is("AWS::Lambda::Function", 0)
 
 
-def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
+def test_a_custom_key_and_name(stack: cdk.Stack):
     key = FleetKey(stack, "Key")
     DataBucket(stack, "Data", BucketSpec(bucket_name="corpus", encryption_key=key, noncurrent_version_days=1))
     template = Template.from_stack(stack)
@@ -139,7 +139,7 @@ def test_a_key_and_a_name_of_ones_own(stack: cdk.Stack):
     template.has_resource_properties("AWS::S3::Bucket", {"BucketName": "corpus"})
 
 
-def test_bad_input_is_reported_before_anything_is_made(stack: cdk.Stack):
+def test_errors_are_reported_before_anything_is_created(stack: cdk.Stack):
     with pytest.raises(FleetError) as caught:
         DataBucket(stack, "Data", BucketSpec(bucket_name="My_Bucket", noncurrent_version_days=0))
     assert {p.code for p in caught.value.problems} == {Code.BUCKET_NAME, Code.BUCKET_LIFECYCLE}
@@ -161,7 +161,7 @@ def test_access_is_logged_in_an_app_without_feature_flags() -> None:
     assert "LogDeliveryWrite" not in str(template.to_json())
 
 
-def test_it_rotates_and_is_retained(stack: cdk.Stack):
+def test_a_fleet_key_rotates_and_is_retained(stack: cdk.Stack):
     FleetKey(stack, "Key", alias="alias/fleet")
     template = Template.from_stack(stack)
     template.has_resource(
@@ -175,14 +175,14 @@ def test_it_rotates_and_is_retained(stack: cdk.Stack):
     template.has_resource_properties("AWS::KMS::Alias", {"AliasName": "alias/fleet"})
 
 
-def test_it_needs_no_alias(stack: cdk.Stack):
+def test_a_fleet_key_requires_no_alias(stack: cdk.Stack):
     FleetKey(stack, "Key", pending_window=cdk.Duration.days(7))
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::KMS::Alias", 0)
     template.has_resource_properties("AWS::KMS::Key", {"PendingWindowInDays": 7})
 
 
-def test_cloudwatch_logs_may_use_it_for_log_groups_here_only(stack: cdk.Stack):
+def test_cloudwatch_logs_can_use_a_fleet_key_only_for_log_groups_of_this_account_and_region(stack: cdk.Stack):
     FleetKey(stack, "Key")
     statements = Match.array_with(
         [

@@ -37,17 +37,17 @@ def open_zfs_table() -> str:
     return "\n".join([*rows, "", f"Capacity: any whole number of GiB from {least} to {most}."])
 
 
-def test_generated_tables_are_those_of_the_catalog():
+def test_generated_tables_are_up_to_date():
     check_made(PAGE, lustre=lustre_table(), openzfs=open_zfs_table())
 
 
-def test_the_error_that_is_shown_is_the_one_that_is_raised():
+def test_the_documented_error_is_the_one_that_is_raised():
     (shown,) = examples(PAGE.read_text(), "text")
     error = FleetError(check_lustre(LustreSpec(storage_capacity_gib=1300)), subject="Storage/Fsx")
     assert f"{error}\n" == shown
 
 
-def test_examples_run(stack: cdk.Stack):
+def test_the_examples_run(stack: cdk.Stack):
     run_examples(PAGE.read_text(), stack)
     template = Template.from_stack(stack)
     template.resource_count_is("AWS::FSx::FileSystem", 3)

@@ -1,4 +1,4 @@
-"""Ports of file systems, and file systems that exist already."""
+"""Ports of file systems, and existing file systems."""
 
 from collections.abc import Collection
 from typing import Any
@@ -23,7 +23,7 @@ Rule = tuple[str, str, str, int | None, int | None]
 
 
 def group_of(value: Any) -> str:
-    """The logical id of the security group that `value` refers to, or the name of the export that reports it."""
+    """The logical id of the security group that `value` refers to, or the name of its export."""
     return value["Fn::GetAtt"][0] if "Fn::GetAtt" in value else str(value)
 
 
@@ -46,7 +46,7 @@ def outward(template: dict[str, Any]) -> set[Rule]:
 
 
 def inward(template: dict[str, Any]) -> set[Rule]:
-    """Turned round: from the source to the group."""
+    """In the same form as `outward`: from the source to the group."""
     found = rules(template, "AWS::EC2::SecurityGroupIngress", "GroupId", "SourceSecurityGroupId")
     return {(source, target, *ports) for target, source, *ports in found}  # type: ignore[misc]
 
@@ -65,7 +65,7 @@ def assert_rules(stack: cdk.Stack, expected: Collection[Rule]) -> None:
     assert outward(template) == inward(template) == set(expected)
 
 
-def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.Stack, network: Network):
+def test_lustre_has_lnet_ports_to_its_clients_and_between_its_servers(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     own, nodes = ids(stack, fsx.security_group, network.security_group)
     expected = {
@@ -76,14 +76,14 @@ def test_lustre_speaks_lnet_with_its_clients_and_among_its_servers(stack: cdk.St
     assert_rules(stack, {*expected, (nodes, nodes, "-1", None, None)})
 
 
-def test_efa_needs_all_traffic_both_ways(stack: cdk.Stack, network: Network):
+def test_efa_requires_all_traffic_both_ways(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=19200), network=network)
     own, nodes = ids(stack, fsx.security_group, network.security_group)
     expected = {(s, t, "-1", None, None) for s in (own, nodes) for t in (own, nodes)}
     assert_rules(stack, expected)
 
 
-def test_nfs_is_spoken_by_clients_alone(stack: cdk.Stack, network: Network):
+def test_open_zfs_has_nfs_ports_from_its_clients_only(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     own, nodes = ids(stack, home.security_group, network.security_group)
     expected = {
@@ -99,12 +99,12 @@ def test_the_group_of_a_file_system_allows_no_other_egress(stack: cdk.Stack, net
     made = make(stack, "Fsx", network=network)
     (own,) = ids(stack, made.security_group)
     properties = json_of(stack)["Resources"][own]["Properties"]
-    # What the CDK writes for «nothing»: else CloudFormation would open the way out to everywhere.
+    # What the CDK writes for no egress: otherwise CloudFormation would allow egress to all addresses.
     assert [rule["CidrIp"] for rule in properties["SecurityGroupEgress"]] == ["255.255.255.255/32"]
     assert "SecurityGroupIngress" not in properties
 
 
-def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: Network):
+def test_lustre_depends_on_every_rule_that_it_requires(stack: cdk.Stack, network: Network):
     """FSx tries port 988, and EFA's permissions, when the file system is created."""
     LustreFileSystem(stack, "Fsx", network=network)
     resources = json_of(stack)["Resources"]
@@ -119,7 +119,7 @@ def test_lustre_waits_for_every_rule_it_needs(stack: cdk.Stack, network: Network
     assert len(all_rules) >= 12
 
 
-def test_a_additional_client_is_let_in_once(stack: cdk.Stack, network: Network):
+def test_an_additional_client_is_allowed_once(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc, allow_all_outbound=False)
     for _ in range(2):
@@ -151,7 +151,7 @@ def test_rules_of_a_client_are_in_the_clients_stack(app: cdk.App, stack: cdk.Sta
     assert all("DeletionPolicy" not in rule for rule in made)
 
 
-def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk.Stack):
+def test_network_storage_and_client_can_be_in_three_stacks(app: cdk.App, stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     environment = cdk.Environment(account="111122223333", region="us-west-2")
     storage, cluster = cdk.Stack(app, "Storage", env=environment), cdk.Stack(app, "Cluster", env=environment)
@@ -165,7 +165,7 @@ def test_network_storage_and_client_may_be_three_stacks(app: cdk.App, stack: cdk
     assert needs == {"Test": set(), "Storage": {"Test"}, "Cluster": {"Test", "Storage"}}
 
 
-def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: Network):
+def test_connections_open_the_ports_of_lustre(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     fsx.connections.allow_default_port_from(ec2.Peer.ipv4("10.9.0.0/16"))
     (own,) = ids(stack, fsx.security_group)
@@ -173,7 +173,7 @@ def test_connections_open_what_lustre_speaks(stack: cdk.Stack, network: Network)
     assert (rule["FromPort"], rule["ToPort"]) == (988, 1023)
 
 
-def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
+def test_rules_of_a_client_in_the_network_stack_are_in_the_stack_of_the_file_system(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
     """The network's stack cannot wait for a file system that waits for the network."""
@@ -190,7 +190,7 @@ def test_a_client_next_to_the_network_has_its_rules_next_to_the_file_system(
 def test_a_group_known_by_its_id_is_allowed_once_if_imported_several_times(
     app: cdk.App, stack: cdk.Stack, network: Network
 ):
-    """EC2 rejects a rule that is there already, whichever stack asks for it."""
+    """EC2 rejects a rule that already exists, even in another stack."""
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     others = [cdk.Stack(app, name, env=cdk.Environment(region="us-west-2")) for name in ("One", "Two")]
     for other in others:
@@ -249,12 +249,12 @@ def test_lustre_by_its_attributes(stack: cdk.Stack):
     assert (fsx.mount_name, fsx.availability_zone_id, fsx.efa_enabled) == ("abcdefgh", "usw2-az4", False)
 
 
-def test_a_name_that_was_reported_is_kept(stack: cdk.Stack):
+def test_a_given_dns_name_is_kept(stack: cdk.Stack):
     fsx = existing_lustre(stack, dns_name="fs-0123456789abcdef0.example.com")
     assert (fsx.dns_name, fsx.availability_zone_id) == ("fs-0123456789abcdef0.example.com", None)
 
 
-def test_nothing_is_opened_of_a_group_that_no_one_reported(stack: cdk.Stack):
+def test_without_a_known_security_group_no_ports_are_opened(stack: cdk.Stack):
     for n, existing in enumerate((existing_lustre(stack), existing_home(stack))):
         existing.allow_mount_from(group(stack, f"Nodes{n}"))
     assert rule_ports(stack) == []
@@ -281,7 +281,7 @@ def test_open_zfs_by_its_attributes(stack: cdk.Stack):
     ]
 
 
-def test_the_volume_of_a_home_is_known_when_it_was_made_here_or_reported(stack: cdk.Stack, network: Network):
+def test_the_volume_id_of_a_home_is_known_if_it_is_new_or_given(stack: cdk.Stack, network: Network):
     made = OpenZfsFileSystem(stack, "Made", network=network)
     assert stack.resolve(made.volume_id) == {"Fn::GetAtt": [stack.get_logical_id(made.resource), "RootVolumeId"]}
     assert existing_home(stack, volume_id="fsvol-0123456789abcdef0").volume_id == "fsvol-0123456789abcdef0"

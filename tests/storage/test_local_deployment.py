@@ -1,4 +1,4 @@
-"""Storage deployed to a local emulation, read back through the services' APIs, and destroyed."""
+"""Storage deployed to the AWS emulator, read with the services' APIs, and deleted."""
 
 from collections.abc import Generator
 from pathlib import Path
@@ -31,7 +31,7 @@ ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")
 
 @pytest.fixture(scope="module")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Storage in a stack of its own, next to that of its network."""
+    """Storage in its own stack, with another stack for its network."""
     out = tmp_path_factory.mktemp("storage") / "cdk.out"
     app = cdk.App(context=cdk_context(), outdir=str(out))
     network = FleetNetwork(
@@ -72,7 +72,7 @@ def aws(assembly: Path) -> Generator[LocalAws]:
 
 
 def file_systems(aws: LocalAws) -> dict[str, dict[str, Any]]:
-    """Each file system by the last part of its name."""
+    """Return each file system by the last part of its name."""
     found = aws.client("fsx").describe_file_systems()["FileSystems"]
     return {{t["Key"]: t["Value"] for t in fs["Tags"]}["Name"].rsplit("/", 1)[-1]: fs for fs in found}
 
@@ -90,7 +90,7 @@ def allowed(group: dict[str, Any], direction: str) -> set[tuple[str, str, int | 
     }
 
 
-def test_file_systems_are_what_was_requested_for(aws: LocalAws):
+def test_file_systems_have_the_given_settings(aws: LocalAws):
     found = file_systems(aws)
     assert found.keys() == {"Linked", "Efa", "Home", "Scratch"}
     assert {name: fs["StorageCapacity"] for name, fs in found.items()} == {
@@ -103,13 +103,13 @@ def test_file_systems_are_what_was_requested_for(aws: LocalAws):
     assert found["Scratch"]["LustreConfiguration"]["DeploymentType"] == "SCRATCH_2"
 
 
-def test_each_is_in_the_compute_subnet_of_its_zone(aws: LocalAws):
+def test_each_file_system_is_in_the_compute_subnet_of_its_az(aws: LocalAws):
     zones = {s["SubnetId"]: s["AvailabilityZoneId"] for s in aws.client("ec2").describe_subnets()["Subnets"]}
     found = {name: [zones[subnet] for subnet in fs["SubnetIds"]] for name, fs in file_systems(aws).items()}
     assert found == {"Linked": ["usw2-az1"], "Efa": ["usw2-az4"], "Home": ["usw2-az4"], "Scratch": ["usw2-az4"]}
 
 
-def test_nodes_and_lustre_reach_each_other(aws: LocalAws):
+def test_ports_between_nodes_and_lustre_are_open(aws: LocalAws):
     found = groups(aws)
     nodes = next(group for text, group in found.items() if text.startswith("Nodes and file systems"))
     own = found["FSx for Lustre: Linked"]
@@ -119,7 +119,7 @@ def test_nodes_and_lustre_reach_each_other(aws: LocalAws):
         assert {(own["GroupId"], *port) for port in ports} <= allowed(nodes, direction)
 
 
-def test_efa_lets_all_traffic_through_both_ways(aws: LocalAws):
+def test_efa_allows_all_traffic_both_ways(aws: LocalAws):
     found = groups(aws)
     nodes = next(group for text, group in found.items() if text.startswith("Nodes and file systems"))
     own = found["FSx for Lustre: Efa"]
@@ -132,12 +132,12 @@ def test_efa_lets_all_traffic_through_both_ways(aws: LocalAws):
 
 
 def volumes(aws: LocalAws) -> dict[str, dict[str, Any]]:
-    """Settings of each OpenZFS volume by the path that clients mount."""
+    """Return the settings of each OpenZFS volume by the path that clients mount."""
     found = [volume["OpenZFSConfiguration"] for volume in aws.client("fsx").describe_volumes()["Volumes"]]
     return {settings["VolumePath"]: settings for settings in found}
 
 
-def test_a_volume_is_exported_as_the_root_volume_is(aws: LocalAws):
+def test_a_volume_has_the_nfs_exports_of_the_root_volume(aws: LocalAws):
     found = volumes(aws)
     assert found.keys() == {"/fsx", "/fsx/apps"}
     assert found["/fsx/apps"]["NfsExports"] == found["/fsx"]["NfsExports"]
@@ -155,8 +155,8 @@ def test_the_bucket_rejects_plain_http_and_is_linked(aws: LocalAws):
     assert link["FileSystemId"] == file_systems(aws)["Linked"]["FileSystemId"]
 
 
-def test_destroying_leaves_what_holds_data_and_what_that_is_on(aws: LocalAws, assembly: Path):
-    """Runs last: it takes the stacks away."""
+def test_deletion_retains_data_and_the_resources_that_it_depends_on(aws: LocalAws, assembly: Path):
+    """Runs last: it deletes the stacks."""
     before = groups(aws)
     aws.destroy(assembly)
     assert file_systems(aws).keys() == {"Linked", "Efa", "Home"}
@@ -172,7 +172,7 @@ def test_destroying_leaves_what_holds_data_and_what_that_is_on(aws: LocalAws, as
 
 @pytest.fixture
 def everything(stack: cdk.Stack) -> cdk.Stack:
-    """All that storage has, in a stack of its own next to that of the network."""
+    """All kinds of storage in their own stack, with another stack for the network."""
     key = FleetKey(stack, "Key", alias="alias/fleet")
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]), encryption_key=key)
     access_logs = AccessLogBucket(stack, "AccessLogs")

@@ -1,4 +1,4 @@
-"""FSx for Lustre, made and rendered, with its data repositories."""
+"""FSx for Lustre: its resources and its data repositories."""
 
 from typing import Any
 
@@ -31,20 +31,20 @@ from tools.synth_environment import cdk_context
 
 
 def properties(stack: cdk.Stack) -> dict[str, Any]:
-    """Those of the one file system in `stack`."""
+    """Return the properties of the only file system in `stack`."""
     return only(stack, "AWS::FSx::FileSystem")
 
 
-def rejected(stack: cdk.Stack, network: Network, **wishes: Any) -> FleetError:
-    """Return the error for these wishes, which must come before any resource."""
+def rejected(stack: cdk.Stack, network: Network, **settings: Any) -> FleetError:
+    """Return the error for these settings, which must be raised before any resource is created."""
     before = len(stack.node.find_all())
     with pytest.raises(FleetError) as caught:
-        LustreFileSystem(stack, "Fsx", LustreSpec(**wishes), network=network)
+        LustreFileSystem(stack, "Fsx", LustreSpec(**settings), network=network)
     assert len(stack.node.find_all()) == before
     return caught.value
 
 
-def test_defaults(stack: cdk.Stack, network: Network):
+def test_defaults_of_a_file_system(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     assert fsx.availability_zone_id == "usw2-az4"
     assert not fsx.efa_enabled
@@ -71,7 +71,7 @@ def test_defaults(stack: cdk.Stack, network: Network):
     }
 
 
-WISHES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+SETTINGS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (
         {"storage_capacity_gib": 4800, "throughput": LustreThroughput(per_tib=1000)},
         {"EfaEnabled": True, "MetadataConfiguration": {"Mode": "AUTOMATIC"}},
@@ -136,7 +136,7 @@ WISHES: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"DataCompressionType": "NONE", "LogConfiguration": {"Level": "DISABLED"}},
     ),
 ]
-"""What is wished, and what the configuration has of it; `None`: nothing."""
+"""Settings, and the expected values of the Lustre configuration; `None`: missing."""
 ELASTIC = {"storage_type": LustreStorageType.INTELLIGENT_TIERING}
 KEY = "arn:aws:kms:us-west-2:111122223333:key/abc"
 OUTSIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -144,35 +144,35 @@ OUTSIDE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"availability_zone_id": "usw2-az1"}, {"SubnetIds": [SUBNETS["usw2-az1"]]}),
     ({"encryption_key": KEY}, {"KmsKeyId": KEY}),
 ]
-"""The same of the file system next to its configuration."""
+"""Settings, and the expected values outside of the Lustre configuration."""
 
 
 @pytest.fixture(scope="module")
-def wished(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """The properties of a file system for each wish, of one stack."""
-    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("wishes")))
+def synthesized(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The properties of a file system for each of the settings, in one stack."""
+    app = cdk.App(context=cdk_context(), outdir=str(tmp_path_factory.mktemp("settings")))
     stack = cdk.Stack(app, "Test", env=ENVIRONMENT)
     network = existing_network(stack)
     made = [
-        LustreFileSystem(stack, f"Fsx{n}", LustreSpec(**wishes), network=network).resource
-        for n, (wishes, _) in enumerate([*WISHES, *OUTSIDE])
+        LustreFileSystem(stack, f"Fsx{n}", LustreSpec(**settings), network=network).resource
+        for n, (settings, _) in enumerate([*SETTINGS, *OUTSIDE])
     ]
     found = all_of(stack, "AWS::FSx::FileSystem")
     return [found[stack.get_logical_id(resource)]["Properties"] for resource in made]
 
 
-@pytest.mark.parametrize("number", range(len(WISHES)))
-def test_wishes(wished: list[dict[str, Any]], number: int):
-    configuration, expected = wished[number]["LustreConfiguration"], WISHES[number][1]
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_settings_of_the_lustre_configuration(synthesized: list[dict[str, Any]], number: int):
+    configuration, expected = synthesized[number]["LustreConfiguration"], SETTINGS[number][1]
     assert {name: configuration.get(name) for name in expected} == expected
 
 
-def test_wishes_next_to_the_configuration(wished: list[dict[str, Any]]):
-    for made, (_, expected) in zip(wished[len(WISHES) :], OUTSIDE, strict=True):
+def test_settings_outside_of_the_lustre_configuration(synthesized: list[dict[str, Any]]):
+    for made, (_, expected) in zip(synthesized[len(SETTINGS) :], OUTSIDE, strict=True):
         assert {name: made.get(name) for name in expected} == expected
 
 
-def test_names_come_from_the_service(stack: cdk.Stack, network: Network):
+def test_names_are_attributes_of_the_resource(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     logical_id = stack.get_logical_id(fsx.resource)
     assert stack.resolve([fsx.file_system_id, fsx.dns_name, fsx.mount_name]) == [
@@ -182,7 +182,7 @@ def test_names_come_from_the_service(stack: cdk.Stack, network: Network):
     ]
 
 
-def test_a_log_group_of_ones_own(stack: cdk.Stack, network: Network):
+def test_a_custom_log_group(stack: cdk.Stack, network: Network):
     group = logs.LogGroup(stack, "Events", log_group_name="/aws/fsx/fleet")
     LustreFileSystem(stack, "Fsx", LustreSpec(log_group=group, log_level="ERROR_ONLY"), network=network)
     configuration = properties(stack)["LustreConfiguration"]["LogConfiguration"]
@@ -208,7 +208,7 @@ def test_log_groups_that_fsx_rejects(stack: cdk.Stack, network: Network):
     assert problem.remedy == "remove one of the two"
 
 
-def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Network):
+def test_all_problems_are_reported_together(stack: cdk.Stack, network: Network):
     key = kms.Key.from_key_arn(stack, "Key", "arn:aws:kms:us-west-2:111122223333:key/abc")
     error = rejected(
         stack,
@@ -232,12 +232,12 @@ def test_all_that_is_wrong_is_reported_together(stack: cdk.Stack, network: Netwo
     assert error.subject == "Test/Fsx"
 
 
-def test_a_zone_without_a_compute_subnet(stack: cdk.Stack, network: Network):
+def test_an_az_without_a_compute_subnet_is_reported(stack: cdk.Stack, network: Network):
     error = rejected(stack, network, availability_zone_id="usw2-az3")
     assert "usw2-az3" in str(error)
 
 
-def test_a_capacity_that_is_that_are_tokens(stack: cdk.Stack, network: Network):
+def test_a_capacity_that_is_a_token(stack: cdk.Stack, network: Network):
     size = cdk.CfnParameter(stack, "Size", type="Number")
     LustreFileSystem(stack, "Fsx", LustreSpec(storage_capacity_gib=size.value_as_number), network=network)  # pyright: ignore[reportArgumentType]
     made = properties(stack)
@@ -245,7 +245,7 @@ def test_a_capacity_that_is_that_are_tokens(stack: cdk.Stack, network: Network):
     assert made["LustreConfiguration"]["EfaEnabled"] is False
 
 
-def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
+def test_its_servers_require_addresses_of_the_compute_subnet(stack: cdk.Stack):
     network = FleetNetwork(
         stack, "Small", NetworkSpec(availability_zone_ids=["usw2-az4"], cidr="10.0.0.0/24", compute_cidr="10.1.0.0/27")
     )
@@ -255,7 +255,7 @@ def test_its_servers_take_addresses_of_the_compute_subnet(stack: cdk.Stack):
     assert problem.path[0] == "network"
 
 
-def test_a_region_that_may_lack_it_is_warned_of(app: cdk.App):
+def test_a_region_with_uncertain_support_causes_a_warning(app: cdk.App):
     stack = cdk.Stack(app, "SaoPaulo", env=cdk.Environment(account="111122223333", region="sa-east-1"))
     LustreFileSystem(
         stack, "Fsx", network=FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["sae1-az1"]))
@@ -263,7 +263,7 @@ def test_a_region_that_may_lack_it_is_warned_of(app: cdk.App):
     Annotations.from_stack(stack).has_warning("/SaoPaulo/Fsx", Match.string_like_regexp("PERSISTENT_2 in sa-east-1"))
 
 
-def test_other_regions_are_not_warned_of(stack: cdk.Stack, network: Network):
+def test_other_regions_cause_no_warning(stack: cdk.Stack, network: Network):
     LustreFileSystem(stack, "Fsx", network=network)
     Annotations.from_stack(stack).has_no_warning("*", Match.any_value())
 
@@ -293,7 +293,7 @@ def test_a_link_to_a_bucket(stack: cdk.Stack, fsx: LustreFileSystem):
     }
 
 
-def test_a_link_to_a_path_that_follows_nothing(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_a_link_without_import_and_export_events(stack: cdk.Stack, fsx: LustreFileSystem):
     fsx.add_data_repository(
         "Link", DataRepository(s3="s3://corpus", file_system_path="/", auto_import=(), import_existing=False)
     )
@@ -303,14 +303,14 @@ def test_a_link_to_a_path_that_follows_nothing(stack: cdk.Stack, fsx: LustreFile
     assert link.get("S3", {}) == {}
 
 
-def test_a_link_switches_the_default_backups_off(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_a_link_disables_the_default_backups(stack: cdk.Stack, fsx: LustreFileSystem):
     fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
     configuration = properties(stack)["LustreConfiguration"]
     assert configuration["AutomaticBackupRetentionDays"] == 0
     assert "CopyTagsToBackups" not in configuration
 
 
-def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, network: Network):
+def test_a_link_does_not_change_a_file_system_without_backups(stack: cdk.Stack, network: Network):
     scratch = LustreFileSystem(
         stack, "Scratch", LustreSpec(deployment_type=LustreDeploymentType.SCRATCH_2), network=network
     )
@@ -318,7 +318,7 @@ def test_a_link_leaves_a_file_system_without_backups_as_it_is(stack: cdk.Stack, 
     assert "AutomaticBackupRetentionDays" not in properties(stack)["LustreConfiguration"]
 
 
-def test_backups_that_were_requested_for_exclude_a_link(stack: cdk.Stack, network: Network):
+def test_explicit_backups_exclude_a_link(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", LustreSpec(backups=LustreBackups(retention_days=7)), network=network)
     with pytest.raises(FleetError) as caught:
         fsx.add_data_repository("Link", DataRepository(s3="s3://corpus", file_system_path="/corpus"))
@@ -327,7 +327,7 @@ def test_backups_that_were_requested_for_exclude_a_link(stack: cdk.Stack, networ
     assert fsx.node.try_find_child("Link") is None
 
 
-def test_later_links_are_checked_next_to_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_later_links_are_checked_together_with_earlier_ones(stack: cdk.Stack, fsx: LustreFileSystem):
     bucket = DataBucket(stack, "Corpus")
     fsx.add_data_repository("Books", DataRepository(s3=bucket, prefix="books/", file_system_path="/books"))
     fsx.add_data_repository("Code", DataRepository(s3=bucket, prefix="code/", file_system_path="/code"))
@@ -342,7 +342,7 @@ def test_later_links_are_checked_next_to_earlier_ones(stack: cdk.Stack, fsx: Lus
     assert len(all_of(stack, LINK)) == 3
 
 
-def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_a_link_requires_a_bucket_or_an_s3_path(stack: cdk.Stack, fsx: LustreFileSystem):
     given: dict[str, Any] = {"file_system_path": "/corpus"}
     with pytest.raises(FleetError) as missing:
         DataRepository(**given)
@@ -356,7 +356,7 @@ def test_a_link_needs_its_bucket_or_path(stack: cdk.Stack, fsx: LustreFileSystem
     assert no_link.value.problems[0].path == ("repository",)
 
 
-def test_fsx_may_use_the_key_of_the_bucket_through_s3_only(stack: cdk.Stack, fsx: LustreFileSystem):
+def test_fsx_can_use_the_key_of_the_bucket_only_through_s3(stack: cdk.Stack, fsx: LustreFileSystem):
     bucket = DataBucket(stack, "Corpus")
     fsx.add_data_repository("Link", DataRepository(s3=bucket, file_system_path="/corpus"))
     key = only(stack, "AWS::KMS::Key")

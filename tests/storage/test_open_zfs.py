@@ -1,4 +1,4 @@
-"""FSx for OpenZFS as CloudFormation is requested it: file systems, and volumes next to the home directories."""
+"""FSx for OpenZFS in a template: file systems, and volumes in addition to the home directories."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def properties(stack: cdk.Stack) -> dict[str, Any]:
     return only(stack, "AWS::FSx::FileSystem")
 
 
-def test_defaults(stack: cdk.Stack, network: Network):
+def test_defaults_of_a_file_system(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     assert home.availability_zone_id == "usw2-az4"
     assert home.export_path == "/fsx"
@@ -42,7 +42,7 @@ def test_defaults(stack: cdk.Stack, network: Network):
     }
 
 
-def test_wishes(stack: cdk.Stack, network: Network):
+def test_settings_of_a_file_system(stack: cdk.Stack, network: Network):
     OpenZfsFileSystem(
         stack,
         "Home",
@@ -70,14 +70,14 @@ def test_wishes(stack: cdk.Stack, network: Network):
     assert configuration["RootVolumeConfiguration"]["RecordSizeKiB"] == 64
 
 
-def test_no_window_for_backups_that_are_not_made(stack: cdk.Stack, network: Network):
+def test_without_backups_there_is_no_backup_window(stack: cdk.Stack, network: Network):
     OpenZfsFileSystem(
         stack, "Home", OpenZfsSpec(backups=Backups(retention_days=0, start_time="05:00")), network=network
     )
     assert "DailyAutomaticBackupStartTime" not in properties(stack)["OpenZFSConfiguration"]
 
 
-def test_all_that_is_wrong_is_reported_together_and_before_anything_is_made(stack: cdk.Stack, network: Network):
+def test_all_problems_are_reported_together_and_before_anything_is_created(stack: cdk.Stack, network: Network):
     with pytest.raises(FleetError) as caught:
         OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=1, throughput_capacity=161), network=network)
     assert {p.code for p in caught.value.problems} == {Code.OPEN_ZFS_CAPACITY, Code.OPEN_ZFS_THROUGHPUT}
@@ -105,7 +105,7 @@ def test_defaults_of_a_volume(stack: cdk.Stack, network: Network):
     assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("RetainExceptOnCreate", "Retain")
 
 
-def test_wishes_of_a_volume(stack: cdk.Stack, network: Network):
+def test_settings_of_a_volume(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(
         stack,
         "Home",
@@ -122,7 +122,7 @@ def test_wishes_of_a_volume(stack: cdk.Stack, network: Network):
     assert (made["DeletionPolicy"], made["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
 
-def test_all_that_is_wrong_with_a_volume_is_reported_together(stack: cdk.Stack, network: Network):
+def test_all_problems_of_a_volume_are_reported_together(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", OpenZfsSpec(storage_capacity_gib=100), network=network)
     with pytest.raises(FleetError) as caught:
         home.add_volume("Apps", OpenZfsVolumeSpec(name="a/b", quota_gib=200))
@@ -131,7 +131,7 @@ def test_all_that_is_wrong_with_a_volume_is_reported_together(stack: cdk.Stack, 
     assert home.node.try_find_child("Apps") is None
 
 
-def test_a_name_is_given_once(stack: cdk.Stack, network: Network):
+def test_a_volume_name_must_be_unique(stack: cdk.Stack, network: Network):
     home = OpenZfsFileSystem(stack, "Home", network=network)
     home.add_volume("apps")
     with pytest.raises(FleetError, match="already has a volume of this name"):

@@ -1,4 +1,4 @@
-"""What stays when a stack goes, and logical ids that stay as they are."""
+"""What is retained when a stack is deleted, and stable logical ids."""
 
 import os
 from typing import Any
@@ -26,7 +26,7 @@ def policies(stack: cdk.Stack, *types: str) -> dict[str, tuple[str | None, str |
     return {name: (resource.get("DeletionPolicy"), resource.get("UpdateReplacePolicy")) for name, resource in found}
 
 
-STANDING = (
+RETAINED = (
     "AWS::FSx::FileSystem",
     "AWS::EC2::SecurityGroup",
     "AWS::EC2::SecurityGroupIngress",
@@ -37,11 +37,11 @@ STANDING = (
 
 
 @pytest.mark.parametrize("make", [LustreFileSystem, OpenZfsFileSystem])
-def test_a_file_system_is_retained_with_what_it_is_on(stack: cdk.Stack, make: Any):
+def test_a_file_system_is_retained_with_the_resources_that_it_depends_on(stack: cdk.Stack, make: Any):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     made = make(stack, "Fsx", network=network)
-    kept = policies(stack, *STANDING)
-    # What costs money, or leads out, need not stay.
+    kept = policies(stack, *RETAINED)
+    # Resources that cost money, or give internet access, are not retained.
     gone = {name for name in kept if "Endpoints" in name or "Anywhere" in name}
     assert {kept[name] for name in kept.keys() - gone} == {("RetainExceptOnCreate", "Retain")}
     subnet = stack.resolve(network.compute_subnet().subnet_id)["Ref"]
@@ -49,14 +49,14 @@ def test_a_file_system_is_retained_with_what_it_is_on(stack: cdk.Stack, make: An
     assert stack.get_logical_id(made.resource) in kept
 
 
-def test_a_file_system_to_be_deleted_keeps_nothing(stack: cdk.Stack):
+def test_with_removal_policy_destroy_nothing_is_retained(stack: cdk.Stack):
     network = FleetNetwork(stack, "Network", NetworkSpec(availability_zone_ids=["usw2-az4"]))
     LustreFileSystem(stack, "Fsx", network=network, removal_policy=cdk.RemovalPolicy.DESTROY)
-    kept = {name for name, policy in policies(stack, *STANDING).items() if policy[0] == "RetainExceptOnCreate"}
+    kept = {name for name, policy in policies(stack, *RETAINED).items() if policy[0] == "RetainExceptOnCreate"}
     assert kept == set()
 
 
-def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: Network):
+def test_a_link_to_s3_is_retained_with_its_file_system(stack: cdk.Stack, network: Network):
     for id, policy in (("Kept", cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE), ("Gone", cdk.RemovalPolicy.DESTROY)):
         fsx = LustreFileSystem(stack, id, network=network, removal_policy=policy)
         fsx.add_data_repository("Corpus", DataRepository(file_system_path="/corpus", s3="s3://corpus"))
@@ -67,7 +67,7 @@ def test_a_link_to_s3_is_kept_with_its_file_system(stack: cdk.Stack, network: Ne
     }
 
 
-def test_rules_of_a_additional_client_go_with_the_client(stack: cdk.Stack, network: Network):
+def test_rules_of_an_additional_client_are_deleted_with_the_client(stack: cdk.Stack, network: Network):
     fsx = LustreFileSystem(stack, "Fsx", network=network)
     client = ec2.SecurityGroup(stack, "Client", vpc=network.vpc)
     fsx.allow_mount_from(client)
