@@ -33,7 +33,7 @@ find_python() {
 }
 
 # Reports that no Python was found, in the same places and format as the package reports other failures.
-refuse() {
+fail() {
   local cause="no Python between 3.${OLDEST} and 3.${NEWEST} on this node"
   local remedy="use an AMI that has one, or set LLM_FLEET_PYTHON to the path of one"
   local text
@@ -53,7 +53,7 @@ case " $* " in
   *" --list "* | *" --dry-run "*) ;;
   *) rm -f "${log_dir}/report.json" || true ;;
 esac
-python="$(find_python)" || refuse
+python="$(find_python)" || fail
 cd -- "${here}"
 # -E, -s: ignore Python settings of the node. -B: write no files into the bundle.
 exec "${python}" -E -s -S -B -m llm_fleet_node "$@"

@@ -17,7 +17,7 @@ signed_for="" # the Region of requests, once it is known
 
 # Reports a failure, in the same places and format as the bundle does, and exits. ParallelCluster does not log standard
 # error, but reports the exit code: so both streams get the message, and the code's number is the exit code.
-refuse() {
+fail() {
   local code="$1" cause="$2" remedy="$3" text
   local log_dir="${LLM_FLEET_LOG_DIR:-${root%/}/var/log/llm-fleet}"
   text="$(printf '%s  %s\n  remedy: %s' "${code}" "${cause}" "${remedy}")"
@@ -44,7 +44,7 @@ is_published() {
 # Makes a temporary folder for a copy from $1, sets `draft` to it, and removes leftovers of killed runs and old bundles,
 # which are too old to belong to a running one.
 make_draft() {
-  command -v aws >/dev/null || refuse LFN38 "this node has no aws command to fetch $1 with" \
+  command -v aws >/dev/null || fail LFN38 "this node has no aws command to fetch $1 with" \
     "use a ParallelCluster AMI, which has the AWS CLI"
   [[ -n "${signed_for}" ]] || signed_for="$(region)"
   mkdir -p "${folder}"
@@ -84,19 +84,19 @@ follow() {
   make_draft "${pointer}"
   if ! copy "${pointer}" "${draft}/${POINTER}"; then
     rm -rf "${draft}"
-    refuse LFN15 "the pointer ${pointer} cannot be fetched: ${said:-not within ${SECONDS_TO_FETCH} s}" \
+    fail LFN15 "the pointer ${pointer} cannot be fetched: ${said:-not within ${SECONDS_TO_FETCH} s}" \
       "check that the node can reach S3 and that its role can read it; if it is missing, deploy the stack again"
   fi
   mapfile -t lines <"${draft}/${POINTER}"
   rm -rf "${draft}"
   line="${lines[0]:-}"
   if ((${#lines[@]} != 1)) || [[ ! "${line}" =~ ^(s3://[^ ]+)\ ([0-9a-f]{64})$ ]]; then
-    refuse LFN16 "the pointer ${pointer} must be one line with a bundle and its digest, but is: ${line:0:200}" \
+    fail LFN16 "the pointer ${pointer} must be one line with a bundle and its digest, but is: ${line:0:200}" \
       "deploy the stack again, which rewrites the pointer; do not edit it"
   fi
   from="${BASH_REMATCH[1]}" digest="${BASH_REMATCH[2]}"
   if [[ ! "${from#"${parent}/"}" =~ ^[0-9a-f]{16}-[0-9a-f]{16}$ ]]; then
-    refuse LFN16 "the pointer ${pointer} names ${from}, which is not a bundle in ${parent}/" \
+    fail LFN16 "the pointer ${pointer} names ${from}, which is not a bundle in ${parent}/" \
       "find out who can write to the bucket, and deploy the stack again: only the deployment needs write access"
   fi
 }
@@ -107,12 +107,12 @@ fetch() {
   make_draft "${from}"
   if ! copy "${from%/}/" "${draft}/" --recursive; then
     rm -rf "${draft}"
-    refuse LFN38 "the bundle ${from} cannot be fetched: ${said:-not within ${SECONDS_TO_FETCH} s}" \
+    fail LFN38 "the bundle ${from} cannot be fetched: ${said:-not within ${SECONDS_TO_FETCH} s}" \
       "check that the node can reach S3, and that its role has s3:GetObject and s3:ListBucket on the bucket"
   fi
   if ! is_published "${draft}" "${digest}"; then
     rm -rf "${draft}"
-    refuse LFN39 "the bundle at ${from} has no SHA256SUMS with the digest ${digest}, or its files do not match it" \
+    fail LFN39 "the bundle at ${from} has no SHA256SUMS with the digest ${digest}, or its files do not match it" \
       "deploy the stack again, so that the arguments of the hook and the bundle in S3 come from the same deployment"
   fi
   chmod 0755 "${draft}"
@@ -128,7 +128,7 @@ elif (($# >= 3)) && [[ "$1" == s3://*/* && "$2" =~ ^[0-9a-f]{64}$ && -n "$3" ]];
   from="$1" digest="$2" group="$3"
   shift 3
 else
-  refuse LFN08 "called with $*; usage: s3://BUCKET/PREFIX SHA256_OF_SHA256SUMS GROUP; or s3://BUCKET/ROOT/current GROUP" \
+  fail LFN08 "called with $*; usage: s3://BUCKET/PREFIX SHA256_OF_SHA256SUMS GROUP; or s3://BUCKET/ROOT/current GROUP" \
     "use the arguments of the custom action that the construct wrote"
 fi
 bundle="${folder}/${digest}"

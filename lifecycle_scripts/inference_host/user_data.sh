@@ -8,19 +8,19 @@ root="${LLM_FLEET_ROOT:-}"
 home="$root/opt/llm-fleet/inference_host"
 units="$root/etc/systemd/system"
 
-refuse() {
+fail() {
   echo "{\"event\": \"host-refused\", \"code\": \"LFN101\", \"message\": \"$1\"}" | tee "$root/dev/console"
   systemctl mask --now --no-block ecs.service
   exit 1
 }
 
-command -v python3 >/dev/null || refuse "this AMI has no python3: use the ECS-optimized Neuron AMI of AL2023"
+command -v python3 >/dev/null || fail "this AMI has no python3: use the ECS-optimized Neuron AMI of AL2023"
 
 mkdir -p "$home" "$root/etc/llm-fleet" "$units/ecs.service.d"
 unpack='import base64, io, sys, tarfile
 packed = base64.b85decode(sys.stdin.read().replace("\n", ""))
 tarfile.open(fileobj=io.BytesIO(packed), mode="r:bz2").extractall(sys.argv[1])'
-python3 -c "$unpack" "$home" <<'FILES' || refuse "the files cannot be unpacked: deploy the stack again"
+python3 -c "$unpack" "$home" <<'FILES' || fail "the files cannot be unpacked: deploy the stack again"
 @FILES@
 FILES
 cat >"$root/etc/llm-fleet/settings.json" <<'SETTINGS'

@@ -6,7 +6,7 @@ export LLM_FLEET_TRAINING_SH
 [[ -n "${SLURM_SUBMIT_DIR:-}" ]] || SLURM_SUBMIT_DIR="${PWD}"
 
 # Ends the job with an error. $1: code, $2: cause, $3: remedy. Exit code 3: a restart does not help.
-refuse() {
+fail() {
   printf '%s: %s\n  remedy: %s\n' "$1" "$2" "$3" >&2
   exit 3
 }
@@ -15,10 +15,10 @@ refuse() {
 read_settings() {
   local said
   [[ -r "${SLURM_SUBMIT_DIR}/$1" ]] ||
-    refuse LFJ41 "${HOSTNAME} cannot read $1 in ${SLURM_SUBMIT_DIR}, the folder from which the job was submitted" \
+    fail LFJ41 "${HOSTNAME} cannot read $1 in ${SLURM_SUBMIT_DIR}, the folder from which the job was submitted" \
       "submit from a complete copy of ${LLM_FLEET_JOBS}, on storage that all nodes share"
   said="$(bash -n "${SLURM_SUBMIT_DIR}/$1" 2>&1)" ||
-    refuse LFJ42 "bash cannot parse $1: ${said}" "fix that line, or an unclosed quote in a line before it"
+    fail LFJ42 "bash cannot parse $1: ${said}" "fix that line, or an unclosed quote in a line before it"
 }
 
 read_settings run.sh
@@ -56,7 +56,7 @@ choose_environment() {
   found="$(cd "${all}" 2>/dev/null &&
     ls -dt -- "$1" "$1.sqsh" "$1"-????????????{,.sqsh} 2>/dev/null | head -n 1)"
   [[ -n "${found}" ]] ||
-    refuse LFJ47 "there is no environment '$1' in ${all}: $(ls -m "${all}" 2>&1)" \
+    fail LFJ47 "there is no environment '$1' in ${all}: $(ls -m "${all}" 2>&1)" \
       "choose one of these, or leave the setting empty to use that of the nodes"
   export LLM_FLEET_ENVIRONMENT="${all}/${found}" LLM_FLEET_ENVIRONMENT_KIND=venv
   export LLM_FLEET_PYTHON="${all}/${found}/bin/python"
@@ -84,7 +84,7 @@ leave_container() {
     export LLM_FLEET_ENVIRONMENT="" LLM_FLEET_ENVIRONMENT_KIND=none LLM_FLEET_PYTHON="${python}"
     return
   done
-  refuse LFJ49 "${HOSTNAME} itself has no Python 3.9 or newer" "install Python from the distribution on the nodes"
+  fail LFJ49 "${HOSTNAME} itself has no Python 3.9 or newer" "install Python from the distribution on the nodes"
 }
 
 # Reads the Hugging Face Hub token for a container from the cluster's secret; the program does so otherwise. It
@@ -94,7 +94,7 @@ take_hub_token() {
   [[ -z "${HF_TOKEN:-}${HUGGING_FACE_HUB_TOKEN:-}" ]] || return 0
   HF_TOKEN="$(aws secretsmanager get-secret-value --secret-id "${LLM_FLEET_HUB_TOKEN_SECRET}" \
     --region "${LLM_FLEET_REGION}" --query SecretString --output text)" ||
-    refuse LFJ49 "${HOSTNAME} cannot read ${LLM_FLEET_HUB_TOKEN_SECRET}, see above" \
+    fail LFJ49 "${HOSTNAME} cannot read ${LLM_FLEET_HUB_TOKEN_SECRET}, see above" \
       "check that the nodes have the AWS CLI, and that their role can read this secret and decrypt with its key"
   export HF_TOKEN
 }
@@ -103,12 +103,12 @@ take_hub_token() {
 make_run_folder() {
   local said
   [[ "${RUN_FOLDER}" == /* && "${RUN_FOLDER}" != *[:,]* ]] ||
-    refuse LFJ43 "RUN_FOLDER is '${RUN_FOLDER}'" "set it to an absolute path without colons and commas in run.sh"
+    fail LFJ43 "RUN_FOLDER is '${RUN_FOLDER}'" "set it to an absolute path without colons and commas in run.sh"
   export LLM_FLEET_RUN_MARK="${RUN_FOLDER}/logs/.job-${SLURM_JOB_ID:-0}"
   export LLM_FLEET_FAILURE_FILE="${RUN_FOLDER}/logs/failure-${SLURM_JOB_ID:-0}.json"
   said="$({ mkdir -p "${RUN_FOLDER}/logs" &&
     echo "${stage}" >"${LLM_FLEET_RUN_MARK}" && rm -f "${LLM_FLEET_FAILURE_FILE}"; } 2>&1)" ||
-    refuse LFJ43 "the run folder cannot be written: ${said}" \
+    fail LFJ43 "the run folder cannot be written: ${said}" \
       "set RUN_FOLDER in run.sh to a folder on shared storage that you can write to"
   trap 'rm -f "${LLM_FLEET_RUN_MARK}"' EXIT
 }
@@ -116,13 +116,13 @@ make_run_folder() {
 # Ends the job if the output of an earlier stage is missing. $1: its folder in the run's folder, $2: the stage.
 needs() {
   [[ -n "$(ls -A "${RUN_FOLDER}/$1" 2>/dev/null)" ]] ||
-    refuse LFJ44 "${RUN_FOLDER}/$1 is empty or missing" "run the earlier stage first: sbatch $2.sbatch"
+    fail LFJ44 "${RUN_FOLDER}/$1 is empty or missing" "run the earlier stage first: sbatch $2.sbatch"
 }
 
 # Ends the job if the nodes have other accelerators. $1: neuron or gpu.
 needs_accelerator() {
   [[ "${LLM_FLEET_ACCELERATOR}" == "$1" ]] ||
-    refuse LFJ45 "this stage requires the accelerator '$1', but that of ${HOSTNAME} is '${LLM_FLEET_ACCELERATOR}'" \
+    fail LFJ45 "this stage requires the accelerator '$1', but that of ${HOSTNAME} is '${LLM_FLEET_ACCELERATOR}'" \
       "choose the partition of such nodes: sbatch --partition NAME ${stage}.sbatch; or set another BACKEND in run.sh"
 }
 
@@ -132,8 +132,8 @@ needs_backend() {
     neuron) needs_accelerator neuron ;;
     fsdp | smp) needs_accelerator gpu ;;
     cpu) ;;
-    nemo-megatron) refuse LFJ46 "BACKEND is nemo-megatron" "submit its own stage: sbatch train-nemo-megatron.sbatch" ;;
-    *) refuse LFJ46 "BACKEND is '${BACKEND}'" "set it to neuron, fsdp, smp, cpu or nemo-megatron in run.sh" ;;
+    nemo-megatron) fail LFJ46 "BACKEND is nemo-megatron" "submit its own stage: sbatch train-nemo-megatron.sbatch" ;;
+    *) fail LFJ46 "BACKEND is '${BACKEND}'" "set it to neuron, fsdp, smp, cpu or nemo-megatron in run.sh" ;;
   esac
   needs_environment
 }
@@ -141,10 +141,10 @@ needs_backend() {
 # Ends the job if the nodes have no training environment.
 needs_environment() {
   [[ "${LLM_FLEET_ENVIRONMENT_KIND}" != none ]] ||
-    refuse LFJ47 "the nodes of this partition have no training environment" \
+    fail LFJ47 "the nodes of this partition have no training environment" \
       "set one for their group in the fleet file (training:), or use another partition: sbatch --partition NAME"
   [[ -e "${LLM_FLEET_ENVIRONMENT}" ]] ||
-    refuse LFJ47 "${HOSTNAME} does not see the environment ${LLM_FLEET_ENVIRONMENT}" \
+    fail LFJ47 "${HOSTNAME} does not see the environment ${LLM_FLEET_ENVIRONMENT}" \
       "check the result of its step in /var/log/llm-fleet/report.json on the node"
 }
 
@@ -155,7 +155,7 @@ find_program() {
     program="${place}"
     [[ -z "${place}" || ! -x "${place}" ]] || return 0
   done
-  refuse LFJ49 "${HOSTNAME} has no ${name}" "install it on the nodes, or set its path in ${stage}.sbatch"
+  fail LFJ49 "${HOSTNAME} has no ${name}" "install it on the nodes, or set its path in ${stage}.sbatch"
 }
 
 # Prints how to reach a port of this node, which listens only on 127.0.0.1. $1: the port.

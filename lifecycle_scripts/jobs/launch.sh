@@ -9,7 +9,7 @@ set -uo pipefail
 # Before the time limit every process here gets USR1. Only the training processes handle it.
 trap '' USR1
 
-refuse() {
+fail() {
   printf '%s: %s\n  remedy: %s\n' "$1" "$2" "$3" >&2
   exit 3
 }
@@ -38,7 +38,7 @@ enter_environment() {
     *) return ;;
   esac
   [[ -x "${LLM_FLEET_PYTHON}" ]] ||
-    refuse LFJ47 "${HOSTNAME} does not see ${LLM_FLEET_PYTHON}" \
+    fail LFJ47 "${HOSTNAME} does not see ${LLM_FLEET_PYTHON}" \
       "check the result of the step training_environment in /var/log/llm-fleet/report.json on this node"
   export PATH="${LLM_FLEET_ENVIRONMENT}/bin:${PATH}"
 }
@@ -61,7 +61,7 @@ find_torchrun() {
 }
 
 [[ -e "${LLM_FLEET_RUN_MARK}" ]] ||
-  refuse LFJ43 "${HOSTNAME} does not see the run folder ${LLM_FLEET_RUN_MARK%/logs/*}, or another of that name" \
+  fail LFJ43 "${HOSTNAME} does not see the run folder ${LLM_FLEET_RUN_MARK%/logs/*}, or another of that name" \
     "set RUN_FOLDER in run.sh to a folder on storage that all nodes share"
 enter_environment
 export PYTHONPATH="${LLM_FLEET_PROGRAMS}${PYTHONPATH:+:${PYTHONPATH}}"
@@ -71,7 +71,7 @@ export PYTHONPATH="${LLM_FLEET_PROGRAMS}${PYTHONPATH:+:${PYTHONPATH}}"
 first=()
 if [[ "$1" == compile ]]; then
   command -v neuron_parallel_compile >/dev/null ||
-    refuse LFJ49 "${HOSTNAME} has no neuron_parallel_compile in ${LLM_FLEET_ENVIRONMENT:-its path}" \
+    fail LFJ49 "${HOSTNAME} has no neuron_parallel_compile in ${LLM_FLEET_ENVIRONMENT:-its path}" \
       "set ENVIRONMENT in run.sh to an environment with torch-neuronx"
   first=(neuron_parallel_compile)
   shift

@@ -44,10 +44,10 @@ neuron_variables() {
 # checkpoints have a format of their own; it resumes from the newest one, which its examples do not.
 nemo_options() {
   [[ -r "${NEMO_FOLDER}/megatron_gpt_pretraining.py" ]] ||
-    refuse LFJ46 "NEMO_FOLDER is '${NEMO_FOLDER}', which has no megatron_gpt_pretraining.py" \
+    fail LFJ46 "NEMO_FOLDER is '${NEMO_FOLDER}', which has no megatron_gpt_pretraining.py" \
       "set it to nemo/examples/nlp/language_modeling of a clone of neuronx-nemo-megatron on shared storage"
   [[ -r "${NEMO_DATA}.bin" && -r "${NEMO_DATA}.idx" ]] ||
-    refuse LFJ46 "NEMO_DATA is '${NEMO_DATA}', but there are no .bin and .idx files with this name" \
+    fail LFJ46 "NEMO_DATA is '${NEMO_DATA}', but there are no .bin and .idx files with this name" \
       "create them with preprocess_data_for_megatron.py of neuronx-nemo-megatron, and set NEMO_DATA to their path"
   nemo_shape
   local granularity="${ACTIVATION_CHECKPOINTING}"
@@ -95,7 +95,7 @@ for theirs, ours in {
 PYTHON
   )
   ((${#shape[@]} == 5)) ||
-    refuse LFJ46 "this stage does not support the model's config.json, see above" "download Llama-2-7B or 13B"
+    fail LFJ46 "this stage does not support the model's config.json, see above" "download Llama-2-7B or 13B"
 }
 
 # The variables of neuronx-nemo-megatron's train_setup.sh, without its sudo. A value that is already set is kept.

@@ -91,7 +91,7 @@ alone_in_run_folder() {
     [[ "${mark}" != "${LLM_FLEET_RUN_MARK}" && ! "${mark}" -nt "${LLM_FLEET_RUN_MARK}" ]] || continue
     [[ "$(cat "${mark}" 2>/dev/null)" == "${stage}" ]] || continue
     [[ -z "$(squeue --noheader --jobs="${other}" --states=RUNNING,COMPLETING --format=%i 2>/dev/null)" ]] ||
-      refuse LFJ43 "job ${other} is already training in ${RUN_FOLDER}" \
+      fail LFJ43 "job ${other} is already training in ${RUN_FOLDER}" \
         "wait for it or run 'scancel ${other}'; for another run, set another RUN_FOLDER in run.sh"
   done
 }
@@ -122,12 +122,12 @@ put_back() {
   [[ "${signals}" != *USR1* ]] || why="was stopped by the time limit"
   # `[` accepts only numbers; `((` and `[[` would run a command that is hidden in the value.
   [ "${restart}" -lt "${MAX_RESTARTS}" ] ||
-    refuse LFJ48 "${stage} ${why}, after ${restart} restarts" \
+    fail LFJ48 "${stage} ${why}, after ${restart} restarts" \
       "fix the error above; then 'sbatch ${stage}.sbatch' resumes from the newest checkpoint, or raise MAX_RESTARTS"
   echo "${stage} ${why}: requeued, restart $((restart + 1)) of at most ${MAX_RESTARTS}"
   trap - TERM USR1
   scontrol requeue "${SLURM_JOB_ID}" ||
-    refuse LFJ48 "${stage} ${why}, and Slurm could not requeue job ${SLURM_JOB_ID}, see above" \
+    fail LFJ48 "${stage} ${why}, and Slurm could not requeue job ${SLURM_JOB_ID}, see above" \
       "submit it again: 'sbatch ${stage}.sbatch' resumes from the newest checkpoint"
   # Slurm ends this script now. It waits for that: a script that ends by itself first gets a less clear state.
   sleep "${LLM_FLEET_REQUEUE_WAIT:-120}" &
@@ -138,10 +138,10 @@ put_back() {
 # Runs a fabric test, $@, and sets `bandwidth` to its average bus bandwidth. Ends the job if it fails.
 measure() {
   local log="${RUN_FOLDER}/logs/${stage}-${SLURM_JOB_ID:-0}.txt"
-  "$@" 2>&1 | tee "${log}" || refuse LFJ49 "the test failed, see above" "check EFA and the drivers on the nodes"
+  "$@" 2>&1 | tee "${log}" || fail LFJ49 "the test failed, see above" "check EFA and the drivers on the nodes"
   bandwidth="$(sed -n 's/.*Avg bus bandwidth[^0-9]*\([0-9.]*\).*/\1/p' "${log}" | tail -n 1)"
-  [[ -n "${bandwidth}" ]] || refuse LFJ49 "the test printed no bandwidth, see above" "read ${log}"
+  [[ -n "${bandwidth}" ]] || fail LFJ49 "the test printed no bandwidth, see above" "read ${log}"
   awk -v found="${bandwidth}" -v least="${LEAST_BANDWIDTH}" 'BEGIN { exit !(found + 0 >= least + 0) }' ||
-    refuse LFJ49 "the nodes reach ${bandwidth} GB/s, but LEAST_BANDWIDTH is ${LEAST_BANDWIDTH} GB/s" \
+    fail LFJ49 "the nodes reach ${bandwidth} GB/s, but LEAST_BANDWIDTH is ${LEAST_BANDWIDTH} GB/s" \
       "check that EFA is used (FI_PROVIDER=efa), and run the test on fewer nodes to find the slow one"
 }

@@ -35,7 +35,7 @@ def parse(arguments: Sequence[str]) -> Arguments:
     """Parse `arguments`. Raises `Failure` (`LFN08`) if they are not valid."""
     hook, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
     if hook not in HOOKS:
-        _refuse(arguments, f"the first must be one of {', '.join(HOOKS)}")
+        _fail(arguments, f"the first must be one of {', '.join(HOOKS)}")
     flags: set[str] = set()
     only: list[str] = []
     values: dict[str, str] = {}
@@ -44,11 +44,11 @@ def parse(arguments: Sequence[str]) -> Arguments:
         if word in ("--list", "--dry-run", "--json"):
             flags.add(word)
         elif word == "--only":
-            only += _names(rest) or _refuse(arguments, "--only requires the names of steps")
+            only += _names(rest) or _fail(arguments, "--only requires the names of steps")
         elif word in ("--group", "--role"):
-            values[word] = rest.pop(0) if rest else _refuse(arguments, f"{word} requires a name")
+            values[word] = rest.pop(0) if rest else _fail(arguments, f"{word} requires a name")
         else:
-            _refuse(arguments, f"unknown option {word}")
+            _fail(arguments, f"unknown option {word}")
     _check(arguments, flags, values, only)
     mode = LIST if "--list" in flags else DRY_RUN if "--dry-run" in flags else RUN
     return Arguments(hook, mode, tuple(only), values.get("--group"), values.get("--role"), "--json" in flags)
@@ -64,14 +64,14 @@ def _names(rest: list[str]) -> list[str]:
 
 def _check(given: Sequence[str], flags: set[str], values: dict[str, str], only: list[str]) -> None:
     if {"--list", "--dry-run"} <= flags:
-        _refuse(given, "use only one of --list and --dry-run")
+        _fail(given, "use only one of --list and --dry-run")
     if "--list" in flags and only:
-        _refuse(given, "use only one of --list and --only")
+        _fail(given, "use only one of --list and --only")
     if "--role" in values and "--list" not in flags:
-        _refuse(given, "--role is allowed only with --list")
+        _fail(given, "--role is allowed only with --list")
     if values.get("--role", CONTROLLER) not in EVERY_ROLE:
-        _refuse(given, f"--role must be one of {', '.join(sorted(EVERY_ROLE))}")
+        _fail(given, f"--role must be one of {', '.join(sorted(EVERY_ROLE))}")
 
 
-def _refuse(arguments: Sequence[str], why: str) -> NoReturn:
+def _fail(arguments: Sequence[str], why: str) -> NoReturn:
     fail(Code.ARGUMENTS, f"called with `{' '.join(arguments)}`: {why}", final=True)

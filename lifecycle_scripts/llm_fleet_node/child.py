@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, NoReturn, Optional
 
 from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.file_system_errors import file_system_failure
 from llm_fleet_node.node import Node
-from llm_fleet_node.obstacles import why_refused
 from llm_fleet_node.step import Step
 
 APPLY, REPAIR, VERIFY = "apply", "repair", "verify"
@@ -74,9 +74,9 @@ def _timed(seconds: dict[str, float], name: str, run: Callable[[Node], None], no
 
 
 def _as_failure(error: Exception) -> Failure:
-    refused = why_refused(error)
-    if refused is not None:
-        return refused
+    known = file_system_failure(error)
+    if known is not None:
+        return known
     if isinstance(error, Failure):
         return error
     traceback.print_exception(type(error), error, error.__traceback__)

@@ -33,8 +33,8 @@ class Lock:
             raise Failure(Code.STATE, f"{path} cannot be made: {error.strerror}") from error
         try:
             wait_for("end of the other run", self._take, seconds=seconds, code=Code.ALREADY_RUNNING)
-        except Failure as refused:
-            raise Failure(Code.ALREADY_RUNNING, f"{_holder(path)} holds {path}; {refused.cause}") from refused
+        except Failure as failed:
+            raise Failure(Code.ALREADY_RUNNING, f"{_holder(path)} holds {path}; {failed.cause}") from failed
         try:
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, f"process {os.getpid()}, since {stamp(time.time())}\n".encode(), 0)

@@ -153,8 +153,8 @@ def _trouble(code: int, output: str) -> str:
     if code:
         return output or f"ended with {code}"
     try:
-        refused = json.loads(output).get("FailedEntryCount", 0) if output else 0
+        rejected = json.loads(output).get("FailedEntryCount", 0) if output else 0
     except (ValueError, AttributeError):
         return ""
     # EventBridge can reject single events although the call succeeds.
-    return output if refused else ""
+    return output if rejected else ""

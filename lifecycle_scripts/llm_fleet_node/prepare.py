@@ -8,6 +8,7 @@ from typing import Any, Optional
 
 from llm_fleet_node import checksums, manifest
 from llm_fleet_node.arguments import Arguments
+from llm_fleet_node.custom_steps import custom_steps
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.graph import Graph, build
 from llm_fleet_node.host import Host
@@ -15,7 +16,6 @@ from llm_fleet_node.identity import Identity, identify_in_time
 from llm_fleet_node.limits import Limits
 from llm_fleet_node.manifest import Manifest
 from llm_fleet_node.node import Node
-from llm_fleet_node.own_steps import own_steps
 from llm_fleet_node.places import Places
 from llm_fleet_node.step import Step
 from llm_fleet_node.steps import every_step
@@ -64,7 +64,7 @@ def prepare(
 def known_steps(places: Places, reported: Manifest) -> dict[str, Step]:
     """Return the built-in and the custom steps. Raises `Failure` if one cannot be loaded."""
     shipped = every_step()
-    return {**shipped, **own_steps(places.bundle, reported.steps.own, shipped)}
+    return {**shipped, **custom_steps(places.bundle, reported.steps.own, shipped)}
 
 
 def why_not_needed(step: Step, node: Node) -> Optional[str]:

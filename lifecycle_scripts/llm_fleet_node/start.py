@@ -14,10 +14,10 @@ from typing import Any, NoReturn, Optional
 from llm_fleet_node import arguments, report
 from llm_fleet_node.arguments import Arguments
 from llm_fleet_node.failures import Code, Failure
+from llm_fleet_node.file_system_errors import file_system_failure
 from llm_fleet_node.limits import Limits
 from llm_fleet_node.log import Log, leave_screen, stamp
 from llm_fleet_node.manifest import Manifest
-from llm_fleet_node.obstacles import why_refused
 from llm_fleet_node.places import Places
 from llm_fleet_node.prepare import prepare, read_bundle
 from llm_fleet_node.step import ON_NODE_CONFIGURED
@@ -35,14 +35,14 @@ def main(given: Sequence[str]) -> int:
         requested = arguments.parse(given)
         places = Places.of_this_node()
         if requested.mode != arguments.RUN:
-            from llm_fleet_node.look import look
+            from llm_fleet_node.list_steps import print_steps
 
-            return look(requested, places)
+            return print_steps(requested, places)
         return Start(requested, places).run()
-    except Failure as refused:
+    except Failure as failed:
         with contextlib.suppress(OSError):
-            print(refused, file=sys.stderr, flush=True)
-        return _exit_code(refused, given[0] if given else "")
+            print(failed, file=sys.stderr, flush=True)
+        return _exit_code(failed, given[0] if given else "")
     finally:
         leave_screen()
 
@@ -101,10 +101,10 @@ class Start:
         except Failure as error:
             failure = error
         except Exception as error:
-            refused = why_refused(error)
-            if refused is None:
+            failed = file_system_failure(error)
+            if failed is None:
                 self._log.line(traceback.format_exc(), error=True)
-            failure = refused or Failure(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}")
+            failure = failed or Failure(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}")
         self._log.line(str(failure), error=True)
         return failure
 

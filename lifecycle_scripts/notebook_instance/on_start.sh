@@ -8,7 +8,7 @@ home="$root/opt/llm-fleet"
 settings="$root/etc/llm-fleet/notebook.json"
 conda="$root/home/ec2-user/anaconda3/envs"
 
-refuse() {
+fail() {
   echo "llm-fleet: $1" >&2
   exit 1
 }
@@ -32,18 +32,18 @@ check_pins() {
   # Not `config get`, which reads only the user's own file.
   found="$(runuser -u ec2-user -- "$pip" config list | grep '^install.constraint=')" || true
   [[ $found == *"$constraints"* ]] ||
-    refuse "pip does not use the pins, but ${found:-none}: its environment has its own configuration"
+    fail "pip does not use the pins, but ${found:-none}: its environment has its own configuration"
 }
 
 cd "$home"
-python3 -m notebook_instance.prepare || refuse "pins and configuration cannot be written"
+python3 -m notebook_instance.prepare || fail "pins and configuration cannot be written"
 check_pins
 
 if grep -q '"idle_minutes":0[,}]' "$settings"; then
   echo "llm-fleet: ready; the instance is not stopped when it is idle"
   exit 0
 fi
-python="$(find_python)" || refuse "no Python here has boto3, which stopping an idle instance requires"
+python="$(find_python)" || fail "no Python here has boto3, which stopping an idle instance requires"
 units="$root/etc/systemd/system"
 timer=llm-fleet-auto-stop.timer
 mkdir -p "$units"
@@ -51,5 +51,5 @@ sed "s|@PYTHON@|$python|" notebook_instance/systemd/llm-fleet-auto-stop.service 
 install -m 644 "notebook_instance/systemd/$timer" "$units/$timer"
 systemctl daemon-reload
 systemctl enable --now "$timer"
-systemctl is-active --quiet "$timer" || refuse "$timer does not run"
+systemctl is-active --quiet "$timer" || fail "$timer does not run"
 echo "llm-fleet: ready; the instance is stopped when idle, by $python"

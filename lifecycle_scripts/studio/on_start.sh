@@ -7,7 +7,7 @@ set -euo pipefail
 root="${LLM_FLEET_ROOT:-}"
 home="$root/opt/llm-fleet"
 
-refuse() {
+fail() {
   echo "llm-fleet: $1" >&2
   exit 1
 }
@@ -23,7 +23,7 @@ link_file_system() {
   elif ((${#found[@]} > 1)); then
     echo "llm-fleet: ${#found[@]} file systems are attached, so /fsx is not linked: ${found[*]}"
   elif [[ -e $root/fsx && ! -L $root/fsx ]]; then
-    refuse "/fsx already exists in this image: use another image, or detach the file system"
+    fail "/fsx already exists in this image: use another image, or detach the file system"
   else
     as_root ln -sfn "${found[0]%/}" "$root/fsx"
     echo "llm-fleet: /fsx is ${found[0]%/}"
@@ -31,18 +31,18 @@ link_file_system() {
 }
 
 # The full path: sudo has its own search path, and SageMaker Distribution's Python is not on it.
-python="$(command -v python3)" || refuse "this image has no python3"
-as_root true || refuse "sudo requires a password here: use a SageMaker Distribution image"
+python="$(command -v python3)" || fail "this image has no python3"
+as_root true || fail "sudo requires a password here: use a SageMaker Distribution image"
 as_root mkdir -p "$home" "$root/etc/llm-fleet"
 unpack='import io, sys, tarfile
 tarfile.open(fileobj=io.BytesIO(sys.stdin.buffer.read()), mode="r:bz2").extractall(sys.argv[1])'
-base64 --decode <<'FILES' | as_root "$python" -c "$unpack" "$root/" || refuse "the files cannot be unpacked: deploy the stack again"
+base64 --decode <<'FILES' | as_root "$python" -c "$unpack" "$root/" || fail "the files cannot be unpacked: deploy the stack again"
 @FILES@
 FILES
 as_root tee "$root/etc/llm-fleet/notebook.json" >/dev/null <<'SETTINGS'
 @SETTINGS@
 SETTINGS
 (cd "$home" && as_root env LLM_FLEET_ROOT="$root" "$python" -m notebook_instance.prepare) ||
-  refuse "pins and configuration cannot be written"
+  fail "pins and configuration cannot be written"
 link_file_system
 echo "llm-fleet: ready"

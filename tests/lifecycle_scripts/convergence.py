@@ -34,7 +34,7 @@ class _KillingChanges(list[str]):
             raise KilledError(change)
 
 
-def refused(
+def assert_fails(
     code: Code, call: Callable[..., object], *given: object, match: str | None = None, **named: object
 ) -> Failure:
     """Assert that the call fails with this code, and with a text that matches; return the failure."""

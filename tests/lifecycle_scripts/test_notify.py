@@ -53,7 +53,7 @@ def test_a_success_is_reported_without_metric_and_event(worker: Node, aws: Path)
 
 
 def test_a_failed_step_that_jobs_do_not_need_is_reported_as_degraded(worker: Node, aws: Path) -> None:
-    broken = step("broken", apply="fail(Code.METRICS_NOT_TAKEN, 'not published')", more='"is_for_jobs": False')
+    broken = step("broken", apply="fail(Code.METRICS_REJECTED, 'not published')", more='"is_for_jobs": False')
     worker.publish(step_files={"broken": broken}, reports=REPORTS)
     ended = run(worker, aws)
     assert (ended.code, ended.report["code"], ended.report["failures"]) == (0, "OK", [])

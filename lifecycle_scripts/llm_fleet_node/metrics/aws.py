@@ -21,7 +21,7 @@ _CLOCK = 240.0
 """Clock skew in seconds above which errors mention it. A signature is valid for 5 minutes."""
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """AWS has rejected a request, or could not be reached."""
 
     def __init__(self, why: str, *, again: bool, error: str = "") -> None:
@@ -45,12 +45,12 @@ class Aws:
         return f"{service}.{self._region}.amazonaws.com" + (".cn" if self._region.startswith("cn-") else "")
 
     def post(self, service: str, url: str, headers: Mapping[str, str], body: bytes) -> bytes:
-        """POST `body` and return the answer. Raises `Refused`."""
+        """POST `body` and return the answer. Raises `Rejected`."""
         parts = urlsplit(url)
         try:
             credentials = self._source.credentials()
         except Unreadable as error:
-            raise Refused(str(error), again=True) from error
+            raise Rejected(str(error), again=True) from error
         signed = signed_headers(
             credentials=credentials,
             service=service,
@@ -69,12 +69,12 @@ class Aws:
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
                 return answer.read()
         except urllib.error.HTTPError as error:
-            raise self._refused(service, error) from error
+            raise self._rejected(service, error) from error
         except OSError as error:
             why = getattr(error, "reason", error)
-            raise Refused(f"{parts.netloc} cannot be reached: {why}", again=True) from error
+            raise Rejected(f"{parts.netloc} cannot be reached: {why}", again=True) from error
 
-    def _refused(self, service: str, error: urllib.error.HTTPError) -> Refused:
+    def _rejected(self, service: str, error: urllib.error.HTTPError) -> Rejected:
         with error:
             reported = error.read(2000).decode(errors="replace").strip()
         name = error.headers.get("x-amzn-ErrorType", "").partition(":")[0]
@@ -87,7 +87,7 @@ class Aws:
         if skew is not None and abs(skew) > _CLOCK:
             why += f"; this node's clock is off by {skew:+.0f} s"
         # A missing permission can be added later, so it is worth a retry.
-        return Refused(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {reported}")
+        return Rejected(why, again=error.code >= 500 or error.code in (401, 403, 429), error=f"{name} {reported}")
 
 
 def _skew(date: Optional[str]) -> Optional[float]:

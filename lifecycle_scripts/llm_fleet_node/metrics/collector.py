@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Optional
 
-from llm_fleet_node.metrics.aws import Refused
+from llm_fleet_node.metrics.aws import Rejected
 from llm_fleet_node.metrics.exposition import exposition
 from llm_fleet_node.metrics.machine import Machine
 from llm_fleet_node.metrics.publishers import Publisher
@@ -93,7 +93,7 @@ class Collector:
         samples = list(self._waiting)
         try:
             self._to.send(samples)
-        except Refused as error:
+        except Rejected as error:
             if str(error) != self._trouble:
                 self._say(f"values not published: {error}")
             self._trouble = str(error)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from llm_fleet_node.metrics import emf
-from llm_fleet_node.metrics.aws import Aws, Refused
+from llm_fleet_node.metrics.aws import Aws, Rejected
 from llm_fleet_node.metrics.sample import Sample
 from llm_fleet_node.metrics.settings import PROMETHEUS, Settings
 from llm_fleet_node.metrics.write_request import write_request
@@ -19,7 +19,7 @@ class Publisher(Protocol):
     """A destination of samples."""
 
     def send(self, samples: Sequence[Sample]) -> None:
-        """Publish `samples`, which are in order of time. Raises `Refused`."""
+        """Publish `samples`, which are in order of time. Raises `Rejected`."""
         ...
 
 
@@ -38,12 +38,12 @@ class ToCloudWatch:
         self._where = {"logGroupName": settings.log_group, "logStreamName": settings.node}
 
     def send(self, samples: Sequence[Sample]) -> None:
-        """Write a line for each sample. Raises `Refused`, also for lines that are too old or in the future."""
+        """Write a line for each sample. Raises `Rejected`, also for lines that are too old or in the future."""
         events = [{"timestamp": one.milliseconds, "message": emf.line(one, self._settings)} for one in samples]
         request = {**self._where, "logEvents": events}
         try:
             answer = self._call("PutLogEvents", request)
-        except Refused as error:
+        except Rejected as error:
             # For the first lines, and if the stream was deleted.
             if _NO_STREAM not in error.error:
                 raise
@@ -51,12 +51,12 @@ class ToCloudWatch:
             answer = self._call("PutLogEvents", request)
         rejected = answer.get("rejectedLogEventsInfo")
         if rejected:
-            raise Refused(f"CloudWatch Logs rejected some lines: {json.dumps(rejected)}", again=False)
+            raise Rejected(f"CloudWatch Logs rejected some lines: {json.dumps(rejected)}", again=False)
 
     def _make_stream(self) -> None:
         try:
             self._call("CreateLogStream", self._where)
-        except Refused as error:
+        except Rejected as error:
             if _IS_THERE not in error.error:
                 raise
 
@@ -79,7 +79,7 @@ class ToPrometheus:
         self._aws = aws
 
     def send(self, samples: Sequence[Sample]) -> None:
-        """Write all samples in one request. Raises `Refused`."""
+        """Write all samples in one request. Raises `Rejected`."""
         headers = {
             "content-type": "application/x-protobuf",
             "content-encoding": "snappy",

@@ -36,9 +36,9 @@ def why_tcp(node: Node) -> Optional[str]:
     if kinds and all(kind.lustre_efa_interfaces == 0 for kind in kinds):
         names = " or ".join(kind.name for kind in kinds)
         return f"{names} has no EFA, or FSx for Lustre supports only TCP for it"
-    refused = _why_not_this_system(node)
-    if refused:
-        return refused
+    unsupported = _why_not_this_system(node)
+    if unsupported:
+        return unsupported
     kind = node.instance_type
     if interfaces(node.host) or (kind and (kind.lustre_efa_interfaces or kind.efa_interfaces)):
         return None

@@ -47,7 +47,7 @@ def train(settings: Settings, watch: Watcher = unwatched) -> int:
 
 
 def _train(settings: Settings, stopping: Stopping, watch: Watcher) -> int:
-    _refuse(settings, int(os.environ.get("WORLD_SIZE", "1")))
+    _check(settings, int(os.environ.get("WORLD_SIZE", "1")))
     config = read(settings.model)
     backend = choose(settings, config)
     backend.start()
@@ -59,7 +59,7 @@ def _train(settings: Settings, stopping: Stopping, watch: Watcher) -> int:
     return code
 
 
-def _refuse(settings: Settings, world: int) -> None:
+def _check(settings: Settings, world: int) -> None:
     """Log all failures; the last one ends the process."""
     found = problems(settings, world)
     if not found:

@@ -77,11 +77,11 @@ def run_bytes(words: Sequence[str], *, code: Optional[Code] = None) -> bytes:
     except OSError as error:
         fail(code or Code.SOURCE_UNREACHABLE, f"the AWS CLI cannot be started: aws: {error.strerror}")
     if ended.returncode:
-        _refuse(words, ended.stderr.decode("utf-8", "replace"), code)
+        _fail(words, ended.stderr.decode("utf-8", "replace"), code)
     return ended.stdout
 
 
-def _refuse(words: Sequence[str], said: str, code: Optional[Code]) -> NoReturn:
+def _fail(words: Sequence[str], said: str, code: Optional[Code]) -> NoReturn:
     lines = [line for line in said.splitlines() if line.strip()] or ["it printed nothing"]
     missing = any(sign in said for sign in _NOT_THERE)
     chosen = code or (Code.MODEL_NOT_FOUND if missing else Code.SOURCE_UNREACHABLE)

@@ -65,7 +65,7 @@ class HubModel:
                 )
                 self._hub.get_hf_file_metadata(url, token=self._token, timeout=_TIMEOUT_SECONDS)
         except Exception as error:
-            self._failures.refuse(error)
+            self._failures.raise_for(error)
         return files
 
     def fetch(self, chosen: List[Entry], folder: Path) -> None:
@@ -91,7 +91,7 @@ class HubModel:
             except Exception as error:
                 if isinstance(error, OSError) and error.errno:
                     raise
-                self._failures.refuse(error, begun=True)
+                self._failures.raise_for(error, begun=True)
 
     def identity(self) -> Dict[str, Any]:
         """Its id and commit, and the requested revision."""

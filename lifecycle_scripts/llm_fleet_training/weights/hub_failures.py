@@ -31,7 +31,7 @@ class HubFailures:
         self._endpoint = endpoint
         self._kind = "data set" if kind == "dataset" else kind
 
-    def refuse(self, error: Exception, *, begun: bool = False) -> NoReturn:
+    def raise_for(self, error: Exception, *, begun: bool = False) -> NoReturn:
         """Raise the failure for an error of huggingface_hub; other errors are raised unchanged.
 
         `begun`: the download has started, so a lost connection is worth another attempt.

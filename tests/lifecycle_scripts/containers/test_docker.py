@@ -14,7 +14,7 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.docker import STEP
 from tests.lifecycle_scripts.containers.docker_programs import lay_down
-from tests.lifecycle_scripts.convergence import applied, converges, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import file, make, said
 
 DAEMON = "/etc/docker/daemon.json"
@@ -89,7 +89,7 @@ def test_a_correct_daemon_json_is_not_changed(node: Node) -> None:
 @pytest.mark.parametrize("text", ['{"a": 1}\n{"data-root": "/x"}\n', "[]", "{"])
 def test_an_invalid_daemon_json_is_reported_and_not_changed(node: Node, text: str) -> None:
     file(node.host.root, DAEMON, text)
-    failure = refused(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
+    failure = assert_fails(Code.CONTAINER_CONFIG, STEP.apply, node, match=DAEMON)
     assert failure.final
     assert node.host.read(DAEMON) == text
     assert calls(node) == []
@@ -159,7 +159,7 @@ def test_verify_checks_the_running_daemon_and_not_files(node: Node) -> None:
     STEP.verify(node)
     assert "containerd has its data in /var/lib/containerd" in said(node)
     file(node.host.root, DAEMON, "{}")
-    refused(Code.CONTAINER_DISK, STEP.verify, node, match="containerd has its data in /var/lib/containerd")
+    assert_fails(Code.CONTAINER_DISK, STEP.verify, node, match="containerd has its data in /var/lib/containerd")
 
 
 def test_verify_detects_a_stopped_docker(node: Node) -> None:

@@ -12,7 +12,7 @@ from llm_fleet_node.disks.layout import Layout
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.enroot import STEP
-from tests.lifecycle_scripts.convergence import applied, converges, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import file, make
 
 STAND_IN = Path(__file__).parents[3] / "local/drill/stand_ins/programs/enroot"
@@ -83,7 +83,7 @@ def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path, monkeypatch: py
 def test_verify_detects_a_contradicting_line(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, f"{DROP_INS}/99-later.conf", "ENROOT_DATA_PATH /root-volume\n")
-    refused(Code.CONTAINER_DISK, STEP.verify, node, match=r"99-later\.conf sets ENROOT_DATA_PATH to /root-volume")
+    assert_fails(Code.CONTAINER_DISK, STEP.verify, node, match=r"99-later\.conf sets ENROOT_DATA_PATH to /root-volume")
 
 
 def test_verify_detects_missing_settings(node: Node) -> None:

@@ -8,7 +8,7 @@ from llm_fleet_node.containers.plugstack import times_loaded
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.pyxis import STEP
-from tests.lifecycle_scripts.convergence import again, applied, converges, refused
+from tests.lifecycle_scripts.convergence import again, applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import file, make, program
 from tests.pains.reported import reported
 
@@ -97,7 +97,7 @@ def test_of_several_lines_one_is_kept(tmp_path: Path, plugstack: str, left: str)
     node = fresh(tmp_path, plugstack)
     file(tmp_path, f"{ETC}/plugstack.conf.d/pyxis.conf", LINE)
     file(tmp_path, f"{ETC}/plugstack.conf.d/other.conf", "optional other.so\n")
-    failure = refused(Code.PYXIS, STEP.verify, node, match=r"loads pyxis [23] times")
+    failure = assert_fails(Code.PYXIS, STEP.verify, node, match=r"loads pyxis [23] times")
     reported(8, failure, "loads pyxis")
     STEP.apply(node)
     STEP.verify(node)
@@ -184,13 +184,13 @@ def test_other_nodes_never_change_the_controllers_files(tmp_path: Path, role: st
 def test_verify_detects_a_plugin_for_another_slurm_version(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     file(tmp_path, PLUGIN, "of another version")
-    refused(Code.PYXIS, STEP.verify, node, match="srun does not start: error: Incompatible Slurm plugin version")
+    assert_fails(Code.PYXIS, STEP.verify, node, match="srun does not start: error: Incompatible Slurm plugin version")
 
 
 def test_verify_checks_srun_and_not_only_files(tmp_path: Path) -> None:
     node = fresh(tmp_path, LINE)
     program(tmp_path, "srun", "print('Usage: srun')")
-    refused(Code.PYXIS, STEP.verify, node, match="srun has no option --container-image")
+    assert_fails(Code.PYXIS, STEP.verify, node, match="srun has no option --container-image")
 
 
 def test_files_that_include_themselves_do_not_loop(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Fabric, InstanceType, Training, Variable
 from llm_fleet_node.steps.efa_devices import STEP
 from llm_fleet_node.steps.health_check import _expected as expected_of_health_check  # pyright: ignore[reportPrivateUsage]
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 from tools.synth_environment import ROOT
 
@@ -74,7 +74,7 @@ def test_no_interface_at_all_is_reported(tmp_path: Path) -> None:
 
 def test_interfaces_that_libfabric_cannot_use_are_reported(root: Path) -> None:
     fi_info(root, 7)
-    refused(Code.EFA_DEVICES, STEP.verify, make(root, TRN1), match="libfabric can use 7")
+    assert_fails(Code.EFA_DEVICES, STEP.verify, make(root, TRN1), match="libfabric can use 7")
 
 
 def test_a_libfabric_that_finds_nothing_is_reported(root: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_missing_interface_of_a_small_type_fails_only_if_a_fabric_uses_efa(
 def test_a_low_memory_lock_limit_is_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, "/etc/security/limits.d/90-llm-fleet-efa.conf", "* hard memlock 64\n")
-    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1))
+    assert_fails(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1))
 
 
 @pytest.mark.parametrize("kind", [M5, InstanceType("ml.new.xlarge", None, None, None)], ids=lambda kind: str(kind.name))

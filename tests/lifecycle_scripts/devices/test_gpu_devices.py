@@ -7,7 +7,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps.gpu_devices import STEP
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, file, make, program
 
 UNIT = "/usr/lib/systemd/system/nvidia-persistenced.service"
@@ -53,7 +53,7 @@ def test_all_gpus_are_present(root: Path) -> None:
 def test_the_persistence_daemon_is_started_once(root: Path) -> None:
     file(root, UNIT, "")
     program(root, "systemctl", SYSTEMCTL)
-    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, P5))
+    assert_fails(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, P5))
     node = make(root, P5)
     STEP.apply(node)
     assert node.host.changes == ["enabled nvidia-persistenced.service", "started nvidia-persistenced.service"]
@@ -65,7 +65,9 @@ def test_the_persistence_daemon_is_started_once(root: Path) -> None:
 
 def test_a_gpu_that_the_driver_lacks_is_reported(root: Path) -> None:
     (root / "proc/driver/nvidia/gpus/0000:03:00.0").rmdir()
-    refused(Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, but the driver has 7")
+    assert_fails(
+        Code.ACCELERATORS, STEP.verify, make(root, P5), match=r"ml\.p5\.48xlarge has 8 GPUs, but the driver has 7"
+    )
 
 
 def test_a_gpu_that_fell_off_the_bus_is_reported_with_kernel_messages(root: Path) -> None:
@@ -93,7 +95,7 @@ def test_without_nvidia_smi_the_driver_is_used(root: Path) -> None:
 
 
 def test_an_unloaded_driver_is_reported(tmp_path: Path) -> None:
-    refused(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver is not loaded")
+    assert_fails(Code.ACCELERATORS, STEP.verify, make(tmp_path, P5), match="the NVIDIA driver is not loaded")
 
 
 def test_a_type_with_an_unknown_number_needs_at_least_one(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import InstanceType
 from llm_fleet_node.steps import neuron_devices
 from llm_fleet_node.steps.neuron_devices import STEP
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, devices, file, make, program, said
 from tests.pains.reported import reported
 from tools.synth_environment import ROOT
@@ -74,7 +74,7 @@ def test_the_output_of_the_drills_stand_in_is_accepted(root: Path) -> None:
 def test_a_missing_device_is_reported_with_numbers(root: Path) -> None:
     (root / "dev/neuron7").unlink()
     node = make(root, TRN1)
-    failure = refused(Code.ACCELERATORS, STEP.verify, node)
+    failure = assert_fails(Code.ACCELERATORS, STEP.verify, node)
     assert failure.cause.startswith("ml.trn1.32xlarge has 16 Neuron devices, /dev has 15 (neuron0, 1, 2")
     reported(25, failure, "ml.trn1.32xlarge has 16 Neuron devices, /dev has 15")
     assert "7" not in failure.cause.split("neuron0")[1].split(", ")
@@ -115,7 +115,7 @@ def test_more_devices_than_the_type_has_are_reported(root: Path) -> None:
 def test_devices_missing_in_neuron_ls_are_reported(root: Path, body: str, reported: str) -> None:
     neuron_ls(root, body)
     STEP.apply(make(root, TRN1))
-    refused(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=reported)
+    assert_fails(Code.ACCELERATORS, STEP.verify, make(root, TRN1), match=reported)
 
 
 @pytest.mark.parametrize("reported", ["no json", '{"devices": 16}', "[1, 2]"])
@@ -131,7 +131,7 @@ def test_an_unloaded_driver_is_reported(tmp_path: Path) -> None:
     file(tmp_path, RESERVED, "")
     node = make(tmp_path, TRN1)
     STEP.apply(node)
-    refused(Code.NEURON_DRIVER, STEP.verify, node)
+    assert_fails(Code.NEURON_DRIVER, STEP.verify, node)
 
 
 def test_a_driver_without_any_device_is_reported(tmp_path: Path) -> None:
@@ -174,7 +174,9 @@ def test_it_converges_after_a_kill_before_any_write(root: Path, monkeypatch: pyt
 def test_ports_that_are_no_longer_reserved_are_reported(root: Path) -> None:
     STEP.apply(make(root, TRN1))
     file(root, RESERVED, "44000\n")
-    refused(Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620")
+    assert_fails(
+        Code.ACCELERATOR_SETTINGS, STEP.verify, make(root, TRN1), match="does not reserve the ports 41000,48620"
+    )
 
 
 @pytest.mark.parametrize(

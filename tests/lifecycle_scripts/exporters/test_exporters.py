@@ -15,7 +15,7 @@ from llm_fleet_node.failures import Code
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps import exporters
 from llm_fleet_node.steps.exporters import STEP
-from tests.lifecycle_scripts.convergence import converges, refused
+from tests.lifecycle_scripts.convergence import assert_fails, converges
 from tests.lifecycle_scripts.step_node import file, make, program, said
 from tests.pains.reported import reported
 
@@ -138,7 +138,7 @@ def test_a_port_with_metrics_of_another_unit_is_not_changed(node: Node, monkeypa
 def test_no_answer_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporters, "_SECONDS", 0.1)
     monkeypatch.setattr(exporters, "EXPORTERS", (replace(EXPORTERS[0], port=1),))
-    failure = refused(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
+    failure = assert_fails(Code.EXPORTER, STEP.verify, fresh(tmp_path), match="no metric on port 1 ")
     reported(23, failure, "LFN84 no metric on port 1 ")
 
 

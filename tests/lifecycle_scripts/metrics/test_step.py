@@ -19,7 +19,7 @@ from llm_fleet_node.steps import metrics as step
 from llm_fleet_node.steps.metrics import STEP
 from llm_fleet_node.watching import program as program_of
 from llm_fleet_node.watching.program import SETTINGS, STATUS, UNIT, UNIT_PATH
-from tests.lifecycle_scripts.convergence import again, converges, refused
+from tests.lifecycle_scripts.convergence import again, assert_fails, converges
 from tests.lifecycle_scripts.metrics.nodes import linux
 from tests.lifecycle_scripts.metrics.service import Service, serve
 from tests.lifecycle_scripts.step_node import file, make, program, said
@@ -99,7 +99,7 @@ def test_another_bundle_restarts_the_program(node: Node) -> None:
     STEP.apply(newer)
     assert newer.host.changes == [f"stopped {UNIT}", f"wrote {SETTINGS}", f"started {UNIT}"]
     measured(node, settings="of the older program")
-    refused(Code.METRICS_SERVICE, STEP.verify, newer)
+    assert_fails(Code.METRICS_SERVICE, STEP.verify, newer)
 
 
 def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_without_metrics_the_step_is_skipped_and_an_older_program_removed(node: 
 def test_a_running_unit_is_not_enough(node: Node, reported: dict[str, Any], code: Code, words: str) -> None:
     STEP.apply(node)
     measured(node, **reported)
-    refused(code, STEP.verify, node, match=words)
+    assert_fails(code, STEP.verify, node, match=words)
     assert not STEP.is_for_jobs, "a node whose values are rejected still works"
 
 

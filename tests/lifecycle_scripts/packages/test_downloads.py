@@ -10,7 +10,7 @@ from llm_fleet_node.downloads import CACHE, fetch, fetch_files, find, is_version
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
 from tests.lifecycle_scripts.step_node import download, file, make
 from tests.pains.reported import reported
@@ -70,7 +70,7 @@ def test_a_killed_download_leaves_no_file_that_is_used(root: Path) -> None:
 
 def test_a_changed_file_is_rejected_and_deleted(root: Path) -> None:
     stored(root, ARCHIVE).parent.joinpath("enroot-1.0.tar.gz").write_bytes(b"an Archive\n")
-    failure = refused(Code.DOWNLOAD_CHECKSUM, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
+    failure = assert_fails(Code.DOWNLOAD_CHECKSUM, fetch, node_of(root), "enroot", match="has 11 bytes with SHA-256")
     reported(2, failure, "do not use the file: run `llm-fleet mirror check`, find out who changed it")
     assert [path for path in (root / CACHE.lstrip("/")).rglob("*") if path.is_file()] == []
 
@@ -94,19 +94,19 @@ def test_a_changed_file_is_rejected_and_deleted(root: Path) -> None:
 )
 def test_errors_of_the_mirror_are_mapped_to_codes(root: Path, says: str, code: Code) -> None:
     file(root, "/says", says)
-    failure = refused(code, fetch, node_of(root), "enroot")
+    failure = assert_fails(code, fetch, node_of(root), "enroot")
     assert failure.cause == f"{MIRROR}/{ARCHIVE.sha256}/enroot-1.0.tar.gz: {says}"
 
 
 def test_a_mirror_that_lacks_the_file_is_reported(root: Path) -> None:
     (root / "s3/mirror/our/debs" / ARCHIVE.sha256 / "enroot-1.0.tar.gz").unlink()
-    failure = refused(Code.DOWNLOAD_NOT_FOUND, fetch, node_of(root), "enroot")
+    failure = assert_fails(Code.DOWNLOAD_NOT_FOUND, fetch, node_of(root), "enroot")
     assert failure.final
 
 
 def test_a_node_without_the_aws_cli_is_reported(root: Path) -> None:
     (root / "usr/bin/aws").unlink()
-    refused(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="requires the AWS CLI")
+    assert_fails(Code.DOWNLOAD_UNREACHABLE, fetch, node_of(root), "enroot", match="requires the AWS CLI")
 
 
 @pytest.mark.parametrize("files", [(ARCHIVE,), (download("other", b"x", "https://x.example/y"),)])
@@ -126,7 +126,7 @@ def test_a_full_disk_is_reported_before_the_download(root: Path, monkeypatch: py
 
     monkeypatch.setattr(downloads_module.shutil, "disk_usage", usage)
     big = download("enroot", CONTENT, "https://x.example/a", size=10_000)
-    refused(
+    assert_fails(
         Code.DISK_FULL,
         fetch,
         node_of(root, big),
@@ -144,7 +144,7 @@ def test_files_are_downloaded_in_parallel_and_a_failure_is_reported(root: Path) 
     places = fetch_files(node_of(root, *files), files)
     assert [place.read_text() for place in places] == [str(n) for n in range(9)]
     lost = download("lost", b"lost", "https://x.example/lost.deb")
-    refused(Code.DOWNLOAD_NOT_FOUND, fetch_files, node_of(root, *files, lost), [*files, lost], match="lost")
+    assert_fails(Code.DOWNLOAD_NOT_FOUND, fetch_files, node_of(root, *files, lost), [*files, lost], match="lost")
 
 
 def test_the_file_for_this_system_is_found(root: Path) -> None:
@@ -159,7 +159,9 @@ def test_a_file_of_several_versions_must_be_named_with_one(root: Path) -> None:
     ]
     node = node_of(root, *files)
     assert find(node, "rt", version="2.33.10.0") is files[1]
-    refused(Code.NOT_PINNED, find, node, "rt", match=r"pinned in several versions: 2.30.51.0-6a for any system, 2.33")
+    assert_fails(
+        Code.NOT_PINNED, find, node, "rt", match=r"pinned in several versions: 2.30.51.0-6a for any system, 2.33"
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from llm_fleet_node.steps.neuron_host import STEP
 from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import fill_mirror, lay_out, pin, repository, requested
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 
@@ -175,7 +175,7 @@ def test_a_release_too_new_for_the_images_driver_is_reported_and_nothing_changes
 ) -> None:
     image(root, debs, "2.25.4.0")
     node = make(root, TRN1, neuron=neuron("2.33.0", "install"), downloads=downloads)
-    refused(
+    assert_fails(
         Code.NEURON_MISMATCH,
         STEP.apply,
         node,
@@ -210,7 +210,7 @@ def test_incompatible_driver_and_runtime_are_reported(
     root: Path, debs: AptRepository, driver: str, release: str, reported: str
 ) -> None:
     image(root, debs, driver, release, *PACKAGES)
-    refused(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=reported)
+    assert_fails(Code.NEURON_MISMATCH, run, root, neuron=neuron(release, "verify"), match=reported)
 
 
 def test_missing_packages_of_the_image_are_reported(root: Path, debs: AptRepository) -> None:
@@ -240,7 +240,7 @@ def test_an_upgraded_package_is_reported(root: Path, debs: AptRepository, downlo
     run(root, neuron=neuron("2.28.1", "install"), downloads=downloads)
     image(root, debs, None, "2.30.0", "aws-neuronx-tools")
     node = make(root, TRN1, neuron=neuron("2.28.1", "install"), downloads=downloads)
-    refused(
+    assert_fails(
         Code.NEURON_PACKAGES,
         STEP.verify,
         node,
@@ -258,7 +258,7 @@ def test_a_package_that_is_not_held_is_reported(root: Path, downloads: Downloads
 
 
 def test_a_release_that_is_not_pinned_is_reported(root: Path) -> None:
-    refused(
+    assert_fails(
         Code.PACKAGE_MISSING, run, root, neuron=neuron("2.28.1", "install"), match="downloads are off in this fleet"
     )
 

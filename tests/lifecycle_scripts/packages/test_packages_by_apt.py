@@ -12,7 +12,7 @@ from llm_fleet_node.package_managers import apt as apt_module
 from llm_fleet_node.packages import held, install, installed_version, is_installed
 from local.drill.stand_ins.apt_repository import AptRepository, StubPackage
 from tests.apt_programs import needs_apt
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import (
     MIRROR,
     fill_mirror,
@@ -102,25 +102,25 @@ def test_a_named_version_replaces_a_newer_one_that_is_held(root: Path, node: Nod
 def test_without_downloads_the_missing_packages_are_reported(root: Path, debs: AptRepository) -> None:
     downloads = Downloads(source="none", mirror_s3_uri=None, files=pin(debs, ALL).files)
     for listed in (downloads, Downloads("none", None, ())):
-        failure = refused(Code.PACKAGE_MISSING, install, make(root, downloads=listed), ["tool"], match="tool")
+        failure = assert_fails(Code.PACKAGE_MISSING, install, make(root, downloads=listed), ["tool"], match="tool")
         assert failure.final
         assert "llm-fleet mirror" in failure.code.remedy
     assert requested(root) == []
 
 
 def test_a_package_that_is_not_pinned_is_reported(root: Path, node: Node) -> None:
-    refused(Code.NOT_PINNED, install, node, ["nothing=9"], match="nothing 9 is not pinned for debian-13-amd64")
+    assert_fails(Code.NOT_PINNED, install, node, ["nothing=9"], match="nothing 9 is not pinned for debian-13-amd64")
 
 
 def test_a_package_pinned_for_another_system_is_reported(root: Path, node: Node) -> None:
     file(root, "/etc/os-release", 'ID=ubuntu\nVERSION_ID="22.04"\n')
-    failure = refused(Code.NOT_PINNED, install, node, ["tool"])
+    failure = assert_fails(Code.NOT_PINNED, install, node, ["tool"])
     assert failure.cause == "tool is not pinned for ubuntu-22.04-amd64; pinned are 2:3.0-1 for debian-13-amd64"
 
 
 def test_a_dependency_that_the_lock_lacks_is_reported(root: Path, debs: AptRepository) -> None:
     downloads = pin(debs, [StubPackage("tool", "2:3.0-1")])  # It has no dependencies in the lock file.
-    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["tool"], match="libthing1")
+    assert_fails(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["tool"], match="libthing1")
     assert not is_installed(make(root).host, "tool")
 
 
@@ -175,7 +175,7 @@ def test_another_package_installation_is_waited_for_and_reported(
     with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        failure = refused(Code.PACKAGES_LOCKED, install, node, ["tool"], match="after 1 s")
+        failure = assert_fails(Code.PACKAGES_LOCKED, install, node, ["tool"], match="after 1 s")
         reported(1, failure, "find the program that installs packages at boot (unattended-upgrades, another script)")
         host = make(root).host
         other.communicate("")
@@ -183,7 +183,7 @@ def test_another_package_installation_is_waited_for_and_reported(
     with subprocess.Popen([holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
-        refused(Code.PACKAGES_LOCKED, install, node, ["tool"])
+        assert_fails(Code.PACKAGES_LOCKED, install, node, ["tool"])
         other.communicate("")
     install(node, ["tool"])
     assert is_installed(node.host, "tool")
@@ -194,7 +194,7 @@ def test_a_package_whose_script_fails_is_reported(root: Path, tmp_path: Path) ->
     debs = repository(tmp_path / "more", broken)
     downloads = pin(debs, [broken])
     fill_mirror(root, debs, downloads)
-    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["broken"], match="broken")
+    assert_fails(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["broken"], match="broken")
 
 
 def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node: Node) -> None:
@@ -203,7 +203,7 @@ def test_no_package_is_ever_removed_for_another(root: Path, tmp_path: Path, node
     debs = repository(tmp_path / "more", rival)
     downloads = pin(debs, [rival])
     fill_mirror(root, debs, downloads)
-    refused(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["rival"], match="remove")
+    assert_fails(Code.PACKAGES_BROKEN, install, make(root, downloads=downloads), ["rival"], match="remove")
     assert is_installed(node.host, "other")
 
 
@@ -218,7 +218,9 @@ def test_a_changed_file_is_never_passed_to_apt(root: Path, node: Node) -> None:
 
 
 def test_a_host_without_any_package_manager_is_reported(tmp_path: Path) -> None:
-    refused(Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither a dpkg nor an rpm database")
+    assert_fails(
+        Code.PACKAGES_BROKEN, is_installed, make(tmp_path).host, "tool", match="neither a dpkg nor an rpm database"
+    )
 
 
 def test_the_mirror_of_the_manifest_is_used(root: Path, node: Node) -> None:

@@ -9,7 +9,7 @@ from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.package_managers import dnf as dnf_module
 from llm_fleet_node.packages import held, install, installed_version
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, stored
 from tests.lifecycle_scripts.step_node import download, file, make, program
 
@@ -108,14 +108,14 @@ def test_an_outdated_dependency_is_updated(root: Path) -> None:
 def test_errors_of_dnf_are_reported(root: Path) -> None:
     file(root, "/rpms/lib", "1.0-1")
     node = node_of(root, rpm(root, "tool", "3.0-1"))
-    refused(Code.PACKAGES_BROKEN, install, node, ["tool"], match="nothing provides lib")
+    assert_fails(Code.PACKAGES_BROKEN, install, node, ["tool"], match="nothing provides lib")
 
 
 def test_another_dnf_that_does_not_end_is_reported(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dnf_module, "LOCK_SECONDS", 0.5)
     monkeypatch.setattr(dnf_module, "INSTALL_SECONDS", 0.5)
     file(root, "/dnf-says", "Waiting for process with pid 4711 to finish.")
-    refused(Code.PACKAGES_LOCKED, install, node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], match="pid 4711")
+    assert_fails(Code.PACKAGES_LOCKED, install, node_of(root, rpm(root, "lib", "2.0-1")), ["lib"], match="pid 4711")
 
 
 def test_a_dnf_configuration_without_main_section_is_reported(root: Path) -> None:

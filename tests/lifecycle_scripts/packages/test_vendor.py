@@ -13,7 +13,7 @@ from llm_fleet_node.downloads import fetch
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Downloads
 from llm_fleet_node.node import Node
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import lay_out
 from tests.lifecycle_scripts.step_node import download, make, said
 
@@ -112,13 +112,13 @@ def test_a_busy_server_is_retried(tmp_path: Path, server: Vendor, mood: list[str
 @pytest.mark.parametrize("status", ["404", "403", "410"])
 def test_a_missing_file_is_reported_without_retry(tmp_path: Path, server: Vendor, status: str) -> None:
     server.mood = [status] * 9
-    refused(Code.DOWNLOAD_NOT_FOUND, get, tmp_path, server, match=f"the server returned {status}")
+    assert_fails(Code.DOWNLOAD_NOT_FOUND, get, tmp_path, server, match=f"the server returned {status}")
     assert len(server.ranges) == 1
 
 
 def test_a_server_that_stays_down_is_reported(tmp_path: Path, server: Vendor) -> None:
     server.mood = ["503"] * 9
-    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="503")
+    assert_fails(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="503")
     assert len(server.ranges) == 4
 
 
@@ -132,7 +132,7 @@ def test_an_unreachable_server_is_reported(tmp_path: Path, server: Vendor) -> No
 
 def test_a_file_with_another_checksum_is_rejected_and_downloaded_again(tmp_path: Path, server: Vendor) -> None:
     server.content = CONTENT[::-1]
-    refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server)
+    assert_fails(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server)
     server.content = CONTENT
     fetched = fetch(
         make(tmp_path, downloads=Downloads("vendor", None, (download("tool", CONTENT, server.url, kind="wheel"),))),
@@ -142,9 +142,9 @@ def test_a_file_with_another_checksum_is_rejected_and_downloaded_again(tmp_path:
 
 
 def test_a_file_longer_than_pinned_is_rejected(tmp_path: Path, server: Vendor) -> None:
-    refused(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
+    assert_fails(Code.DOWNLOAD_CHECKSUM, get, tmp_path, server, CONTENT[:100], match="more than the pinned 100 bytes")
 
 
 def test_a_too_slow_download_is_ended(tmp_path: Path, server: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vendor, "_SECONDS", -100.0)
-    refused(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="timeout")
+    assert_fails(Code.DOWNLOAD_UNREACHABLE, get, tmp_path, server, match="timeout")

@@ -15,7 +15,7 @@ from llm_fleet_node.slurm import local_database, slurmdbd
 from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps.accounting import STEP
 from llm_fleet_node.steps.accounting_database import STEP as DATABASE
-from tests.lifecycle_scripts.convergence import again, applied, converges, refused
+from tests.lifecycle_scripts.convergence import again, applied, assert_fails, converges
 from tests.lifecycle_scripts.slurm.slurm_node import (
     ETC,
     HEAD,
@@ -169,7 +169,7 @@ def test_why_slurmdbd_does_not_answer(tmp_path: Path, words: str, code: Code) ->
     applied(STEP, node)
     fails(tmp_path, "sacctmgr")
     says(tmp_path, "slurmdbd", words)
-    refused(code, STEP.verify, node, match=re.escape(words))
+    assert_fails(code, STEP.verify, node, match=re.escape(words))
 
 
 def test_verify_detects_a_slurm_conf_without_slurmdbd(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.slurm import munge_key
 from llm_fleet_node.steps import munge
 from llm_fleet_node.steps.munge import STEP
-from tests.lifecycle_scripts.convergence import applied, converges, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails, converges
 from tests.lifecycle_scripts.slurm.slurm_node import IGNORED, bare, calls, fails, on_ami, runs, starts, with_manifest
 from tests.lifecycle_scripts.step_node import file
 
@@ -165,7 +165,7 @@ def test_a_credential_that_is_not_decoded_is_reported(tmp_path: Path) -> None:
     starts(tmp_path, "munge")
     STEP.verify(node)
     fails(tmp_path, "unmunge", "unmunge: Error: Invalid credential")
-    refused(Code.MUNGE_DOWN, STEP.verify, node, match=r"Invalid credential")
+    assert_fails(Code.MUNGE_DOWN, STEP.verify, node, match=r"Invalid credential")
     (tmp_path / "fake/active/munge").unlink()
     with pytest.raises(Failure, match=r"LFN57  munge is not running"):
         STEP.verify(node)

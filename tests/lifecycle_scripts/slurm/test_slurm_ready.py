@@ -14,7 +14,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.slurm.registration import parsed
 from llm_fleet_node.step import ON_INIT_COMPLETE, ON_NODE_CONFIGURED
 from llm_fleet_node.steps.slurm_ready import STEP
-from tests.lifecycle_scripts.convergence import applied, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails
 from tests.lifecycle_scripts.slurm.slurm_node import IDLE, OWN, calls, fails, on_ami, starts
 from tests.lifecycle_scripts.step_node import file, said
 
@@ -60,7 +60,7 @@ def test_a_node_that_accepts_jobs(tmp_path: Path, state: str) -> None:
 def test_drains_by_slurm_are_reported(tmp_path: Path, state: str, reason: str, by: str) -> None:
     node = worker(tmp_path, state, reason, by)
     STEP.apply(node)
-    caught = refused(Code.NODE_NOT_READY, STEP.verify, node)
+    caught = assert_fails(Code.NODE_NOT_READY, STEP.verify, node)
     assert f"reason: {reason or 'none'}" in caught.cause
     assert not [call for call in calls(tmp_path) if "update" in call]
 

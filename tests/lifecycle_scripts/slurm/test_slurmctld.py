@@ -13,7 +13,7 @@ from llm_fleet_node.step import ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurmctld
 from llm_fleet_node.steps.slurm_conf import STEP as SLURM_CONF
 from llm_fleet_node.steps.slurmctld import STEP
-from tests.lifecycle_scripts.convergence import again, applied, converges, refused
+from tests.lifecycle_scripts.convergence import again, applied, assert_fails, converges
 from tests.lifecycle_scripts.slurm.slurm_node import AGENT, ETC, IGNORED, calls, fails, on_ami, runs, says, starts
 from tests.lifecycle_scripts.step_node import file
 from tests.pains.reported import reported
@@ -100,7 +100,7 @@ def test_why_it_does_not_start(tmp_path: Path, words: str, code: Code) -> None:
     fails(tmp_path, "slurmctld")
     says(tmp_path, "slurmctld", words)
     for part in (STEP.apply, STEP.verify):
-        caught = refused(code, part, node)
+        caught = assert_fails(code, part, node)
         assert words.splitlines()[0].removeprefix("slurmctld: ") in caught.cause if words else True
 
 

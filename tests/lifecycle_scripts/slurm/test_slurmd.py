@@ -18,7 +18,7 @@ from llm_fleet_node.slurm.registration import registered
 from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps import slurm_ready, slurmd
 from llm_fleet_node.steps.slurmd import STEP
-from tests.lifecycle_scripts.convergence import applied, converges, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails, converges
 from tests.lifecycle_scripts.slurm.slurm_node import (
     GROUP,
     IDLE,
@@ -199,7 +199,7 @@ def test_why_it_is_not_registered(tmp_path: Path, words: str, code: Code, monkey
     fails(tmp_path, "registration")
     says(tmp_path, "slurmd", words)
     STEP.apply(node)
-    caught = refused(code, STEP.verify, node)
+    caught = assert_fails(code, STEP.verify, node)
     assert words.removeprefix("slurmd: ") in caught.cause
     if code is Code.SLURM_VERSIONS:
         reported(7, caught, "Incompatible versions of client and server code")
@@ -262,7 +262,7 @@ def test_a_wrong_clock_is_distinguished_from_a_wrong_key(
     fails(tmp_path, "registration")
     says(tmp_path, "slurmd", "error: Protocol authentication error")
     STEP.apply(node)
-    refused(code, STEP.verify, node)
+    assert_fails(code, STEP.verify, node)
 
 
 @pytest.mark.usefixtures("impatient", "port")
@@ -321,7 +321,7 @@ def test_a_login_node_that_the_platform_does_not_list_passes(tmp_path: Path, hoo
         f"the controller answers and has no node {OWN}: users submit from here, and no slurmd is needed"
     )
     if hook == ON_CREATE:
-    # Otherwise the link to the fetched configuration is removed with slurmd, and sinfo fails (drill, test_up.py).
+        # Otherwise the link to the fetched configuration is removed with slurmd, and sinfo fails (drill, test_up.py).
         assert "RuntimeDirectoryPreserve=yes\n" in (tmp_path / DROP_IN).read_text()
     fails(tmp_path, "sinfo")
     with pytest.raises(Failure, match="LFN72"):

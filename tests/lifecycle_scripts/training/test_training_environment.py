@@ -18,7 +18,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_environment import STEP
 from llm_fleet_node.training import environments, pinned, shared_files
 from llm_fleet_node.training import marker as marker_module
-from tests.lifecycle_scripts.convergence import KilledError, again, refused
+from tests.lifecycle_scripts.convergence import KilledError, again, assert_fails
 from tests.lifecycle_scripts.step_node import file, program
 from tests.lifecycle_scripts.training.training_node import (
     CONTROLLER,
@@ -356,4 +356,4 @@ def test_storage_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch:
 
     node = ready(tmp_path)
     monkeypatch.setattr(environments, "build_once", refuse)
-    refused(Code.TRAINING_STORAGE, STEP.apply, node, match=r"LFN130 .*Read-only")
+    assert_fails(Code.TRAINING_STORAGE, STEP.apply, node, match=r"LFN130 .*Read-only")

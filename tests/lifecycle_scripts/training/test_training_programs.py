@@ -10,7 +10,7 @@ from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.training_programs import STEP
 from llm_fleet_node.training import programs, storage
-from tests.lifecycle_scripts.convergence import KilledError, again, applied, converges, refused
+from tests.lifecycle_scripts.convergence import KilledError, again, applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import file
 from tests.lifecycle_scripts.training.training_node import BUNDLE, CONTROLLER, FOLDER, make
 
@@ -129,7 +129,7 @@ def test_full_shared_storage_is_reported_as_such(tmp_path: Path, monkeypatch: py
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", full)
-    refused(Code.SHARED_FULL, STEP.apply, make(tmp_path), match="LFN131")
+    assert_fails(Code.SHARED_FULL, STEP.apply, make(tmp_path), match="LFN131")
 
 
 def test_storage_errors_are_reported_with_the_path(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from llm_fleet_node.failures import Code, Failure, fail
 from llm_fleet_node.host import Host
 from llm_fleet_node.users.as_user import as_user, in_process_of
-from tests.lifecycle_scripts.convergence import refused
+from tests.lifecycle_scripts.convergence import assert_fails
 
 pytestmark = pytest.mark.root
 UNPRIVILEGED = (65534, 65534)
@@ -57,7 +57,7 @@ def test_a_failure_is_passed_to_the_parent() -> None:
 
 
 def test_an_unexpected_error_is_passed_with_its_location() -> None:
-    refused(Code.UNEXPECTED_ERROR, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
+    assert_fails(Code.UNEXPECTED_ERROR, in_process_of, Host(), UNPRIVILEGED, "/", _defect, match="in _defect")
 
 
 def test_a_killed_process_is_reported() -> None:

@@ -11,7 +11,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.people_parts import Directory
 from llm_fleet_node.steps.directory import STEP
 from llm_fleet_node.users import sssd
-from tests.lifecycle_scripts.convergence import again, applied, refused
+from tests.lifecycle_scripts.convergence import again, applied, assert_fails
 from tests.lifecycle_scripts.step_node import file, make, mount, program, said
 
 PASSWORD = "correct=horse %u #battery"
@@ -162,7 +162,7 @@ def test_homes_made_by_oddjobd_are_private(tmp_path: Path, umask: str) -> None:
 @pytest.mark.parametrize("secret", ["", " \n", "one\ntwo", " lead-blank", "bell\a"])
 def test_an_invalid_secret_is_reported_without_its_text(node: Node, secret: str) -> None:
     file(node.host.root, "/secret", secret)
-    failure = refused(Code.DIRECTORY_SECRET, STEP.apply, node)
+    failure = assert_fails(Code.DIRECTORY_SECRET, STEP.apply, node)
     assert failure.final
     assert not secret.strip() or secret not in str(failure)
     assert not node.host.path(sssd.CONF).exists()
@@ -170,7 +170,7 @@ def test_an_invalid_secret_is_reported_without_its_text(node: Node, secret: str)
 
 def test_an_unreadable_secret_is_reported(node: Node) -> None:
     program(node.host.root, "aws", "sys.exit('AccessDeniedException: not authorized')")
-    refused(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
+    assert_fails(Code.DIRECTORY_SECRET, STEP.apply, node, match="AccessDenied")
 
 
 def test_missing_sssd_without_downloads_is_reported(node: Node) -> None:
@@ -178,14 +178,14 @@ def test_missing_sssd_without_downloads_is_reported(node: Node) -> None:
     file(node.host.root, "/var/lib/dpkg/status", "")
     program(node.host.root, "dpkg-query", "sys.exit(1)")
     program(node.host.root, "dpkg", "pass")
-    refused(Code.PACKAGE_MISSING, STEP.apply, node)
+    assert_fails(Code.PACKAGE_MISSING, STEP.apply, node)
 
 
 def test_a_directory_that_does_not_answer(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/status", "Offline")
-    refused(Code.DIRECTORY_DOWN, STEP.verify, node, match=r"no answer of corp\.example\.com")
+    assert_fails(Code.DIRECTORY_DOWN, STEP.verify, node, match=r"no answer of corp\.example\.com")
 
 
 def test_a_cached_name_does_not_count_as_an_answer_of_the_directory(
@@ -205,7 +205,7 @@ def test_without_sssctl_only_the_test_user_is_checked(node: Node, monkeypatch: p
     STEP.apply(node)
     STEP.verify(node)
     file(node.host.root, "/person", "")
-    refused(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
+    assert_fails(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
 
 
 @pytest.mark.parametrize("person", ["", "NAME:*:1005:200017:Ada:/home/NAME:/bin/bash"])
@@ -215,12 +215,12 @@ def test_a_missing_user_and_a_user_with_a_foreign_id_are_reported(
     monkeypatch.setattr(sssd, "_SECONDS", 0.1)
     STEP.apply(node)
     file(node.host.root, "/person", person)
-    refused(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
+    assert_fails(Code.DIRECTORY_USER, STEP.verify, node, match="ada")
 
 
 def test_a_stopped_sssd_and_a_file_that_others_can_read(node: Node) -> None:
     file(node.host.root, "/broken", "")
-    refused(Code.DIRECTORY_DOWN, STEP.apply, node, match="Job for sssd")
+    assert_fails(Code.DIRECTORY_DOWN, STEP.apply, node, match="Job for sssd")
     (node.host.root / "broken").unlink()
     STEP.apply(node)
     node.host.path(sssd.CONF).chmod(0o644)

@@ -10,7 +10,7 @@ from llm_fleet_node.host import CommandFailed
 from llm_fleet_node.manifest_parts import Accounting
 from llm_fleet_node.node import Node
 from llm_fleet_node.steps.slurm_accounts import STEP
-from tests.lifecycle_scripts.convergence import again, converges, refused
+from tests.lifecycle_scripts.convergence import again, assert_fails, converges
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, program, said
 
 # Stores associations in /records, one `cluster|account|user` in each line, like slurmdbd.
@@ -78,7 +78,7 @@ def test_it_converges_after_a_kill_at_any_effect(tmp_path: Path) -> None:
 
 
 def test_verify_reports_what_is_missing(node: Node) -> None:
-    refused(Code.SLURM_ACCOUNTS, STEP.verify, node, match="research, alice in research, carl in research")
+    assert_fails(Code.SLURM_ACCOUNTS, STEP.verify, node, match="research, alice in research, carl in research")
 
 
 def test_an_account_that_exists_meanwhile_is_not_a_failure(node: Node) -> None:
@@ -111,7 +111,7 @@ def test_without_accounting_there_is_nothing_to_do(node: Node) -> None:
 
 def test_accounting_missing_in_slurm_is_reported(node: Node) -> None:
     file(node.host.root, "/storage", "(null)")
-    refused(Code.SLURM_ACCOUNTS, STEP.apply, node, match="keeps no records")
+    assert_fails(Code.SLURM_ACCOUNTS, STEP.apply, node, match="keeps no records")
 
 
 def test_it_is_skipped_without_accounts(tmp_path: Path) -> None:

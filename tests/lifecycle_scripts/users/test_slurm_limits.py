@@ -17,7 +17,7 @@ from llm_fleet_node.users.limit_values import as_minutes, as_resources, differ, 
 from llm_fleet_node.users.slurm_accounts import was_there
 from llm_fleet_node.users.slurm_enforcement import BLOCK, enforcing_lines
 from llm_fleet_node.users.slurm_limits import ORGANIZATION
-from tests.lifecycle_scripts.convergence import applied, refused
+from tests.lifecycle_scripts.convergence import applied, assert_fails
 from tests.lifecycle_scripts.step_node import ALICE, file, make, program
 
 _NO_COUNTS = tuple(
@@ -204,14 +204,14 @@ def test_verify_reads_the_limits_and_reports_differences(tmp_path: Path) -> None
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/records", records(node).replace('"MaxJobs": "8"', '"MaxJobs": "80"'))
-    refused(Code.SLURM_LIMITS, STEP.verify, node, match="research lacks MaxJobs=8")
+    assert_fails(Code.SLURM_LIMITS, STEP.verify, node, match="research lacks MaxJobs=8")
 
 
 def test_unenforced_limits_are_reported(tmp_path: Path) -> None:
     node = fresh(tmp_path)
     STEP.apply(node)
     file(tmp_path, "/running", "AccountingStorageEnforce=associations\nAccountingStorageTRES=gres/gpu\n")
-    refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
+    assert_fails(Code.LIMITS_NOT_ENFORCED, STEP.verify, node, match="AccountingStorageEnforce without limits")
 
 
 def test_slurmctld_is_restarted_if_a_reconfigure_is_not_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,11 +230,11 @@ def test_slurmctld_is_restarted_if_a_reconfigure_is_not_enough(tmp_path: Path, m
 @pytest.mark.parametrize("hook", ["OnCreate", "OnNodeConfigured"])
 def test_a_slurm_conf_of_parallelcluster_is_only_verified(tmp_path: Path, hook: str) -> None:
     node = fresh(tmp_path, hook=hook)
-    refused(Code.LIMITS_NOT_ENFORCED, STEP.apply, node, match="without gres/gpu")
+    assert_fails(Code.LIMITS_NOT_ENFORCED, STEP.apply, node, match="without gres/gpu")
     assert node.host.read("/opt/slurm/etc/slurm.conf") == "ClusterName=train\n"
     counted = fresh(tmp_path, hook=hook, enforced="AccountingStorageTRES=gres/gpu\n")
     STEP.apply(counted)
-    refused(Code.LIMITS_NOT_ENFORCED, STEP.verify, counted, match="AccountingStorageEnforce")
+    assert_fails(Code.LIMITS_NOT_ENFORCED, STEP.verify, counted, match="AccountingStorageEnforce")
 
 
 def test_without_accounts_the_block_is_removed(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from llm_fleet_node.step import ON_CREATE, ON_INIT_COMPLETE
 from llm_fleet_node.steps.ssh_between_nodes import STEP
 from llm_fleet_node.steps.users import STEP as USERS
 from llm_fleet_node.users import host_keys, own_key
-from tests.lifecycle_scripts.convergence import again, applied, converges, refused
+from tests.lifecycle_scripts.convergence import again, applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, program, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
@@ -177,7 +177,7 @@ def test_an_existing_key_of_the_user_is_used(node: Node) -> None:
 def test_a_replaced_node_shares_its_new_host_keys(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/ssh/ssh_host_ed25519_key.pub", "ssh-ed25519 NEWHOST root@image\n")
-    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not have this node's host keys")
+    assert_fails(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="does not have this node's host keys")
     STEP.apply(node)
     STEP.verify(node)
 
@@ -202,13 +202,13 @@ def test_addresses_that_the_platform_lists_are_names_too(node: Node) -> None:
 def test_verify_detects_a_user_without_the_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/bob/.ssh/authorized_keys", "", 0o600)
-    refused(Code.HOME_UNUSABLE, STEP.verify, node)
+    assert_fails(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
 def test_verify_uses_a_login_and_not_only_files(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/usr/bin/ssh", "#!/bin/sh\necho 'Connection refused' >&2; exit 255\n", 0o755)
-    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
+    assert_fails(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="Connection refused")
 
 
 def test_on_a_compute_node_no_one_logs_in_and_sshd_must_answer(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_on_a_compute_node_no_one_logs_in_and_sshd_must_answer(tmp_path: Path) -
         ("", "shows no host key"),
     ):
         file(tmp_path, "/shown", shown)
-        refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match=says)
+        assert_fails(Code.SSH_BETWEEN_NODES, STEP.verify, node, match=says)
 
 
 def test_a_compute_node_waits_while_sshd_penalizes_connections(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_the_wait_for_sshd_has_a_deadline(tmp_path: Path, monkeypatch: pytest.Mo
     STEP.apply(node)
     file(tmp_path, "/penalty", "closed by remote host\n" * 1000)
     monkeypatch.setattr(host_keys, "_PENALTY_SECONDS", 0.2)
-    refused(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="closes each connection")
+    assert_fails(Code.SSH_BETWEEN_NODES, STEP.verify, node, match="closes each connection")
 
 
 @pytest.mark.parametrize("path", ["/.ssh", "/.ssh/authorized_keys"])
@@ -277,7 +277,7 @@ def test_missing_host_keys_are_reported(node: Node, monkeypatch: pytest.MonkeyPa
 def test_an_unmounted_file_system_is_reported(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "")
     for action in (STEP.apply, STEP.verify):
-        refused(Code.HOME_UNUSABLE, action, node)
+        assert_fails(Code.HOME_UNUSABLE, action, node)
 
 
 def test_without_shared_storage_host_keys_are_accepted_at_the_first_connection(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.steps.users import STEP
 from llm_fleet_node.users import account_locks, authorized_keys, home
 from llm_fleet_node.users.places import home_place
-from tests.lifecycle_scripts.convergence import again, converges, refused, snapshot
+from tests.lifecycle_scripts.convergence import again, assert_fails, converges, snapshot
 from tests.lifecycle_scripts.step_node import ALICE, BOB, file, make, mount, said
 from tests.lifecycle_scripts.users.account_tools import lay_down
 
@@ -72,7 +72,7 @@ def test_a_lock_with_a_reused_process_id_is_removed(node: Node) -> None:
 def test_a_lock_held_by_a_tool_is_waited_for_and_reported(node: Node) -> None:
     file(node.host.root, "/etc/group.lock", "77")
     file(node.host.root, "/proc/77/comm", "useradd\n")
-    failure = refused(Code.ACCOUNT_FILES, account_locks.wait_until_free, node.host, seconds=0.2)
+    failure = assert_fails(Code.ACCOUNT_FILES, account_locks.wait_until_free, node.host, seconds=0.2)
     assert "/etc/group.lock" in failure.cause
     assert node.host.read("/etc/group.lock") == "77"
 
@@ -89,7 +89,7 @@ def test_a_conflicting_name_or_id_is_reported_before_changes(tmp_path: Path, use
     lay_down(tmp_path)
     node = make(tmp_path, users=[BOB, user])  # pyright: ignore[reportArgumentType]
     before = snapshot(tmp_path)
-    failure = refused(Code.USER_IDS, STEP.apply, node, match=says)
+    failure = assert_fails(Code.USER_IDS, STEP.apply, node, match=says)
     assert failure.final
     assert snapshot(tmp_path) == before
     with pytest.raises(Failure, match=says):
@@ -150,7 +150,7 @@ def test_keys_that_the_user_added_are_kept(node: Node) -> None:
 def test_verify_detects_a_removed_key(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/fsx/home/alice/.ssh/authorized_keys", "")
-    refused(Code.HOME_UNUSABLE, STEP.verify, node)
+    assert_fails(Code.HOME_UNUSABLE, STEP.verify, node)
 
 
 def test_verify_detects_a_missing_user(node: Node) -> None:
@@ -161,7 +161,7 @@ def test_verify_detects_a_missing_user(node: Node) -> None:
 def test_verify_detects_sudo_that_does_not_work(node: Node) -> None:
     STEP.apply(node)
     file(node.host.root, "/etc/sudoers.d/llm-fleet", "bob ALL=(ALL:ALL) NOPASSWD:ALL\n", 0o440)
-    refused(Code.SUDOERS, STEP.verify, node)
+    assert_fails(Code.SUDOERS, STEP.verify, node)
 
 
 def test_verify_runs_sudo(node: Node) -> None:
@@ -173,7 +173,7 @@ def test_verify_runs_sudo(node: Node) -> None:
 
 def test_a_file_that_visudo_rejects_is_not_installed(node: Node) -> None:
     file(node.host.root, "/usr/bin/visudo", "#!/bin/sh\necho broken; exit 1\n", 0o755)
-    refused(Code.SUDOERS, STEP.apply, node, match="broken")
+    assert_fails(Code.SUDOERS, STEP.apply, node, match="broken")
     assert node.host.read("/etc/sudoers.d/llm-fleet") is None
 
 
@@ -186,7 +186,7 @@ def test_missing_sudo_on_the_node_is_reported(tmp_path: Path) -> None:
 def test_homes_are_not_made_below_an_empty_mount_point(node: Node) -> None:
     file(node.host.root, "/proc/self/mounts", "overlay / overlay rw 0 0\n")
     for action in (STEP.apply, STEP.verify):
-        refused(Code.HOME_UNUSABLE, action, node, match="nothing is mounted on /fsx")
+        assert_fails(Code.HOME_UNUSABLE, action, node, match="nothing is mounted on /fsx")
     assert not node.host.path("/fsx").exists()
 
 
@@ -200,7 +200,7 @@ def test_a_home_that_is_a_file_is_reported(node: Node) -> None:
 def test_a_home_of_another_user_is_reported_and_not_changed(node: Node) -> None:
     node.host.path("/fsx/home/alice").mkdir(parents=True)
     os.chown(node.host.path("/fsx/home/alice"), 4711, 4711)
-    refused(Code.HOME_OWNER, STEP.apply, node, match="belongs to uid 4711")
+    assert_fails(Code.HOME_OWNER, STEP.apply, node, match="belongs to uid 4711")
     assert node.host.path("/fsx/home/alice").stat().st_uid == 4711
 
 

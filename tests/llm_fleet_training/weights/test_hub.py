@@ -163,7 +163,7 @@ def test_a_lost_connection_can_be_retried(
 def test_a_token_is_removed_from_messages_of_others():
     failures = HubFailures("owner/tiny", None, token=GOOD, endpoint="https://hub", kind="model")
     with pytest.raises(Failure) as reported:
-        failures.refuse(OSError(f"cannot send Authorization: Bearer {GOOD}"))
+        failures.raise_for(OSError(f"cannot send Authorization: Bearer {GOOD}"))
     assert str(reported.value).startswith("LFJ33: owner/tiny of https://hub: cannot send Authorization: Bearer …\n")
     assert reported.value.__suppress_context__
 

@@ -11,10 +11,10 @@ from llm_fleet_node.failures import Code, Failure
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _READ_ONLY = errno.EROFS
 _IN_THE_WAY = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP)
+_DENIED = (errno.EACCES, errno.EPERM, errno.EIO, errno.ELOOP)
 
 
-def why_refused(error: Exception) -> Optional[Failure]:
+def file_system_failure(error: Exception) -> Optional[Failure]:
     """Return the failure for `error`, an `OSError` or a failed command; `None` if it is not a file system error."""
     if isinstance(error, Failure):
         return _of_command(error) if error.code is Code.COMMAND else None
@@ -29,7 +29,7 @@ def why_refused(error: Exception) -> Optional[Failure]:
         return Failure(Code.LOCAL_PATH, f"{path} cannot be written: its file system is read-only")
     if error.errno in _IN_THE_WAY:
         return Failure(Code.LOCAL_PATH, _in_the_way(path, error))
-    return Failure(Code.LOCAL_PATH, f"{path} cannot be used: {error.strerror}") if error.errno in _REFUSED else None
+    return Failure(Code.LOCAL_PATH, f"{path} cannot be used: {error.strerror}") if error.errno in _DENIED else None
 
 
 def _of_command(failure: Failure) -> Optional[Failure]:

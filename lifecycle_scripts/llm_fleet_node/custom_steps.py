@@ -21,7 +21,7 @@ from llm_fleet_node.step import Step
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def own_steps(bundle: Path, own: Sequence[OwnStep], shipped: Mapping[str, Step]) -> dict[str, Step]:
+def custom_steps(bundle: Path, own: Sequence[OwnStep], shipped: Mapping[str, Step]) -> dict[str, Step]:
     """Return the steps for the fleet's `own` scripts in `bundle`.
 
     Raises `Failure` if a name is already used, or if a script is missing or cannot be run.

@@ -26,7 +26,7 @@ _NO_ROOT = "no-node"
 """A root below the bundle that does not exist, so that nothing of this machine is read."""
 
 
-def look(requested: Arguments, places: Places) -> int:
+def print_steps(requested: Arguments, places: Places) -> int:
     """Print what `requested` selects and return the exit code. Writes nothing to disk."""
     log = Log(None, started=time.time(), silent=True)
     reported = read_bundle(places, requested.hook, log.line)
