@@ -33,7 +33,7 @@ BAD = {
         (MODEL, f"{{bucket: models, prefix: tanuki-8b, key: {KEY}}}"),
         "LF117",
         "services.chat.model.key",
-        "remove `key`",
+        "remove it",
     ),
     "a key on the Hub": (
         (MODEL, f"{{hub: a/tanuki-8b, key: {KEY}}}", "inf2.xlarge", "inf2.8xlarge"),

@@ -1,12 +1,12 @@
 """Checks of the clusters of a fleet file, with the same rules as the constructs."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from llm_fleet.fleet_file.check_storage import check_bucket_names
 from llm_fleet.fleet_file.clusters import HyperPodConfig, NodeSetupModel, ParallelClusterConfig
 from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet
+from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.named_files.named_file import check_own_folder, files_of, lock_problems
 from llm_fleet.rules.bundle import check_scripts_place
@@ -24,7 +24,6 @@ from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.cluster import NodeGroup, NodeMount, NodeScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
-from llm_fleet.spec.model import FleetModel
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
@@ -153,37 +152,15 @@ def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:
     return cluster.by_name[str(problem.path[1])].script is not None
 
 
-_MODELS: tuple[type[FleetModel], ...] = (
+_KEYS = Keys(
     Queue,
     ComputeResource,
     HeadNode,
     LoginPool,
     SlurmSettings,
     ParallelClusterConfig,
+    others={capacity.type.value: capacity.value for capacity in Capacity},
 )
-
-
-def in_words(problem: Problem) -> Problem:
-    """Return `problem` with the file's keys instead of attribute names in `allowed` and in the remedy."""
-    return replace(problem, allowed=_translated(problem.allowed), remedy=_translated(problem.remedy))
-
-
-def _translated(text: str) -> str:
-    return _ATTRIBUTE.sub(lambda found: _KEYS[found[0]], text)
-
-
-def _keys() -> Iterator[tuple[str, str]]:
-    """Attributes with a different key; only names that are no ordinary words."""
-    for model in _MODELS:
-        for attribute in (*model.model_fields, *model.written_as):
-            if "_" in attribute and model.key_of(attribute) != attribute:
-                yield attribute, model.key_of(attribute)
-    for capacity in Capacity:
-        yield capacity.type.value, capacity.value
-
-
-_KEYS = dict(_keys())
-_ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
 
 
 _MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
@@ -242,7 +219,7 @@ def _pc_in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Colle
 
     `volumes`: names of the volumes of the fleet's `home`.
     """
-    problem = in_words(problem)
+    problem = _KEYS.of(problem)
     first, *rest = problem.path or ("",)
     if first == "region":
         return problem

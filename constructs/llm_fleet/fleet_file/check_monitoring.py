@@ -74,7 +74,9 @@ def _check_whole(fleet: Fleet, watch: WatchConfig) -> Iterator[Problem]:
     clusters = fleet.hyperpod_clusters if watch.clusters is None else watch.clusters
     yield from check_room(prefixes)
     unknown = is_unresolved(fleet.training_jobs)
-    yield from check_followed_something(jobs=unknown or bool(prefixes), clusters=bool(clusters))
+    remedy = "write `watched: true` for a training job, or set `others` or `clusters`"
+    found = check_followed_something(jobs=unknown or bool(prefixes), clusters=bool(clusters))
+    yield from (replace(problem, remedy=remedy) for problem in found)
 
 
 def _check_followed_jobs(fleet: Fleet) -> Iterator[Problem]:

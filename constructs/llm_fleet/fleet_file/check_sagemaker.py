@@ -1,11 +1,11 @@
 """Checks of the SageMaker parts of a fleet file, with the same rules as the constructs."""
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from llm_fleet.fleet_file.check_storage import check_own_bucket
+from llm_fleet.fleet_file.check_storage import check_no_own_key, check_own_bucket
 from llm_fleet.fleet_file.fleet import Fleet, network_of_services
+from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.fleet_file.sagemaker import (
     EndpointConfig,
     FleetChannel,
@@ -28,6 +28,10 @@ from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.endpoint_operations import DataCapture, EndpointAlarms, EndpointRollout, EndpointScaling
+from llm_fleet.spec.notebook import GitRepository
+from llm_fleet.spec.studio import StudioUser
+from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, WarmPool
 
 
 def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
@@ -52,6 +56,7 @@ def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterato
             )
 
 
+_NOTEBOOK_KEYS = Keys(NotebookConfig, GitRepository)
 _OF_NOTEBOOKS = (
     ("set internet=True to allow", "write `internet: true` to allow"),
     ("set `network`, in which", "write a `network`, in which"),
@@ -81,7 +86,7 @@ def _notebook_in_file(problem: Problem) -> Problem:
     for ours, theirs in _OF_NOTEBOOKS:
         remedy = remedy.replace(ours, theirs)
     path = () if problem.path == ("name",) else problem.path
-    return replace(problem, remedy=remedy, path=path)
+    return _NOTEBOOK_KEYS.of(replace(problem, remedy=remedy, path=path))
 
 
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
@@ -104,6 +109,7 @@ def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Probl
 
 _STUDIO_KEYS = {"lustre": "mount_fsx"}
 """Attributes of the file, by those of the construct."""
+_STUDIO_WORDS = Keys(StudioConfig, StudioUser)
 _OF_STUDIO = (
     ("set `network`", "write a `network` instead of `none`"),
     ("or remove the file system", "or write `fsx: false`"),
@@ -183,16 +189,12 @@ def _studio_in_file(problem: Problem) -> Problem:
         if problem.path == ("network",)
         else (_STUDIO_KEYS.get(str(problem.path[0]), problem.path[0]), *problem.path[1:])
     )
-    return replace(problem, path=path, remedy=remedy)
+    return _STUDIO_WORDS.of(replace(problem, path=path, remedy=remedy))
 
 
-_ENDPOINT_KEYS = {
-    attribute: model.key_of(attribute)
-    for model in (EndpointConfig, FleetEndpointModel)
-    for attribute in model.model_fields
-    if "_" in attribute and model.key_of(attribute) != attribute
-}
-_ENDPOINT_WORD = re.compile(rf"\b({'|'.join(sorted(_ENDPOINT_KEYS, key=len, reverse=True))})\b")
+_ENDPOINT_KEYS = Keys(
+    EndpointConfig, FleetEndpointModel, DataCapture, EndpointScaling, EndpointRollout, EndpointAlarms, quoted=True
+)
 
 
 def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
@@ -228,11 +230,7 @@ def _endpoint_in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
     path = () if problem.path == ("name",) else problem.path
     if endpoint.model.bucket is not None and path in (("model", "s3_uri"), ("model", "tarball_uri")):
         path = ("model", "key")
-    return replace(problem, path=path, message=_translated(problem.message), remedy=_translated(problem.remedy))
-
-
-def _translated(text: str) -> str:
-    return _ENDPOINT_WORD.sub(lambda found: f"`{_ENDPOINT_KEYS[found[0]]}`", text)
+    return replace(_ENDPOINT_KEYS.of(problem), path=path)
 
 
 def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
@@ -261,14 +259,10 @@ def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
             path=("key",) if model.key is not None else ("bucket",),
             value=model.key or model.bucket,
         )
-    if model.key_arn is not None and model.bucket is not None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
-            remedy="remove `encryption_key`",
-            path=("key_arn",),
-            value=model.key_arn,
-        )
+    yield from check_no_own_key(model.key_arn, model.bucket)
+
+
+_JOB_KEYS = Keys(TrainingJobConfig, FleetChannel, Spot, WarmPool, JobSchedule, CapacityRetries)
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
@@ -319,14 +313,7 @@ def _channel(channel: FleetChannel, fleet: Fleet) -> Iterator[Problem]:
             path=("prefix",),
             value=channel.prefix,
         )
-    if channel.bucket is not None and channel.key_arn is not None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
-            remedy="remove it",
-            path=("key_arn",),
-            value=channel.key_arn,
-        )
+    yield from check_no_own_key(channel.key_arn, channel.bucket)
     if channel.fsx is not None:
         yield from _fsx(channel.fsx, fleet)
 
@@ -365,6 +352,7 @@ def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
 
 def _job_in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
     """Return a problem of `job` by its attributes in the file."""
+    problem = _JOB_KEYS.of(problem)
     match problem.path:
         case ("channels", str(name), *rest) if name in job.channels:
             channel = job.channels[name]

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from llm_fleet.fleet_file.check_network import endpoint_features, zone_path
-from llm_fleet.fleet_file.check_storage import check_own_bucket
+from llm_fleet.fleet_file.check_storage import check_no_own_key, check_own_bucket
 from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig, network_of_services
+from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
@@ -17,8 +18,7 @@ from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.model import FleetModel
-from llm_fleet.spec.model_server import ModelServer
+from llm_fleet.spec.model_server import AwsVllmNeuronServer, AwsVllmServer, HuggingFaceVllmServer, TgiServer
 from llm_fleet.spec.model_shape import Model
 from llm_fleet.spec.service import Alarms, Front, Hosts, Jwt, Scaling, ServiceSpec
 
@@ -39,12 +39,15 @@ def check_shape_source(*, shape: object | None, config: str | None, unread: Sequ
     yield from (replace(problem, path=("config",), value=config) for problem in unread)
 
 
-_MODELS: tuple[type[FleetModel], ...] = (
+_KEYS = Keys(
     NetworkConfig,
     Alarms,
     ServiceSpec,
     Model,
-    ModelServer,
+    TgiServer,
+    HuggingFaceVllmServer,
+    AwsVllmServer,
+    AwsVllmNeuronServer,
     Hosts,
     Scaling,
     Front,
@@ -80,19 +83,7 @@ def in_words(problem: Problem) -> Problem:
 def _translated(text: str) -> str:
     for pattern, words in _MADE:
         text = pattern.sub(words, text)
-    return _ATTRIBUTE.sub(lambda found: _KEYS[found[0]], text)
-
-
-def _keys() -> Iterator[tuple[str, str]]:
-    """Attributes with a different key; only names that are no ordinary words."""
-    for model in _MODELS:
-        for attribute in (*model.model_fields, *model.written_as):
-            if "_" in attribute and model.key_of(attribute) != attribute:
-                yield attribute, model.key_of(attribute)
-
-
-_KEYS = dict(_keys())
-_ATTRIBUTE = re.compile(rf"\b({'|'.join(sorted(_KEYS, key=len, reverse=True))})\b")
+    return _KEYS.written(text)
 
 
 def check_services(fleet: Fleet) -> Iterator[Problem]:
@@ -132,14 +123,7 @@ def _check_model(model: ServedModelConfig, fleet: Fleet) -> Iterator[Problem]:
     checked."""
     yield from map(in_words, check_place(model))
     yield from check_own_bucket(model.bucket, fleet, "bucket", otherwise="`s3: s3://<bucket>/<folder>`")
-    if model.key_arn is not None and model.own_bucket(fleet.storage.buckets) is not None:
-        yield Problem(
-            code=Code.CONTRADICTION,
-            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
-            remedy="remove `key`",
-            path=("key_arn",),
-            value=model.key_arn,
-        )
+    yield from check_no_own_key(model.key_arn, model.own_bucket(fleet.storage.buckets))
     yield from check_shape_source(shape=model.shape, config=model.config, unread=model.unread)
 
 

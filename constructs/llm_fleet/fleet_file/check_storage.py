@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from llm_fleet.fleet_file.clusters import FLEET_DATABASE, NodeSetupModel
 from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet, FleetLustre, FleetOpenZfs, NetworkConfig
+from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.rules.buckets import check_bucket, check_data_repositories
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source, check_open_zfs, check_volume
@@ -14,6 +15,7 @@ from llm_fleet.rules.node_setup import check_bucket_address
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
 from llm_fleet.rules.values import did_you_mean
+from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 
 
 def check_storage(fleet: Fleet) -> Iterator[Problem]:
@@ -95,13 +97,19 @@ def _no_one_mounts(home: FleetOpenZfs) -> Problem:
     )
 
 
+_DATABASE_KEYS = Keys(SlurmDatabaseSpec)
+
+
 def _check_database(fleet: Fleet) -> Iterator[Problem]:
     """Return the errors in the database, and references to a database that does not exist, by attribute names."""
     database = fleet.storage.slurm_database
     if database is None:
         yield from _check_users(fleet)
         return
-    found = (*check_slurm_database(database), *_check_database_place(fleet.network, len(database.subnets)))
+    found = (
+        *map(_DATABASE_KEYS.of, check_slurm_database(database)),
+        *_check_database_place(fleet.network, len(database.subnets)),
+    )
     yield from (problem.under("storage", FLEET_DATABASE) for problem in found)
 
 
@@ -171,4 +179,16 @@ def check_own_bucket(
             path=path,
             value=name,
             allowed=", ".join([*names, *([also] if also else [])]),
+        )
+
+
+def check_no_own_key(key: str | None, bucket: object | None) -> Iterator[Problem]:
+    """Return a problem at `key_arn` if `key` is set together with a bucket of the fleet, which has its own key."""
+    if key is not None and bucket is not None:
+        yield Problem(
+            code=Code.CONTRADICTION,
+            message="this setting has no effect: the KMS key of the fleet's own bucket is used",
+            remedy="remove it",
+            path=("key_arn",),
+            value=key,
         )

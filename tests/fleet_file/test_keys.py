@@ -1,0 +1,47 @@
+"""The texts of errors name the keys of the fleet file, not attributes of Python."""
+
+import pytest
+
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.rules.problem import FleetError
+from tests.fleet_file import good_endpoint, good_fleet, good_parallelcluster, good_service
+
+QUEUE = ("max: 4", "min: 5, max: 4")
+ENDPOINT = good_endpoint.INSTANCE
+
+TEXTS = {
+    "numbers of nodes": (good_parallelcluster.edited(*QUEUE), "min 5 is above max 4"),
+    "capacity of a queue": (
+        good_parallelcluster.edited("max: 4", "spot_price: 3, max: 4"),
+        "the queue has capacity on-demand",
+    ),
+    "data capture": (
+        good_endpoint.edited(ENDPOINT, f"{ENDPOINT}\n    data_capture: {{requests: false, answers: false}}"),
+        "`requests` and `answers` are both false",
+    ),
+    "scaling of an endpoint": (
+        good_endpoint.edited(ENDPOINT, f"{ENDPOINT}\n    count: 3\n    scaling: {{max: 2, requests_per_minute: 60}}"),
+        "`max` is 2",
+    ),
+    "a server": (
+        good_service.edited("server: {", "server: {graceful_termination: 2 days, "),
+        "`graceful_termination` is outside",
+    ),
+    "a database": (
+        good_fleet.edited("  buckets:", '  slurm_database: {version: "5.7"}\n  buckets:'),
+        "set `family` of a newer version",
+    ),
+    "Studio": (
+        good_fleet.GOOD + "studio: {instance: ml.t3.medium, instances: [ml.g5.xlarge]}\n",
+        "the default `instance` is not one of the `instances`",
+    ),
+    "a watch": (good_fleet.GOOD + "watch: {clusters: []}\n", "write `watched: true` for a training job"),
+}
+
+
+@pytest.mark.parametrize("part", TEXTS)
+def test_a_text_names_the_key(part: str) -> None:
+    text, expected = TEXTS[part]
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text)
+    assert expected in str(caught.value)
