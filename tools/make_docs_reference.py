@@ -139,13 +139,13 @@ def _text(one: griffe.Class | griffe.Function | griffe.Attribute) -> str:
 
 def _parameters(made: griffe.Function, homes: Mapping[str, str]) -> str:
     names = [one.name for one in made.parameters if one.name not in ("self", _SCOPE, "id")]
-    reported = described(made.docstring.value if made.docstring is not None else "", names)
+    descriptions = described(made.docstring.value if made.docstring is not None else "", names)
     rows = [
         (
             code(one.name),
             _type(str(one.annotation or ""), homes),
             code(str(one.default)) if one.default is not None else "required",
-            reported.get(one.name, ""),
+            descriptions.get(one.name, ""),
         )
         for one in made.parameters
         if one.name in names
@@ -257,15 +257,15 @@ def _methods(one: griffe.Class, homes: Mapping[str, str]) -> str:
 def _method(member: griffe.Object | griffe.Alias, homes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if not member.is_public or member.docstring is None or member.name.startswith("_"):
         return
-    reported = " ".join(member.docstring.value.split())
+    description = " ".join(member.docstring.value.split())
     # An inherited member is an alias of the base's.
     if isinstance(member, griffe.Attribute) or (isinstance(member, griffe.Alias) and member.is_attribute):
         if "property" in member.labels:
-            yield code(member.name), reported
+            yield code(member.name), description
         return
     if isinstance(member, griffe.Function) or (isinstance(member, griffe.Alias) and member.is_function):
         names = [one.name for one in member.parameters if one.name not in ("self", "cls")]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportAttributeAccessIssue]
-        yield code(f"{member.name}({', '.join(names)})"), reported
+        yield code(f"{member.name}({', '.join(names)})"), description
 
 
 def _index(classes: Mapping[str, griffe.Class], homes: Mapping[str, str]) -> str:

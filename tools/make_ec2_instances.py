@@ -37,7 +37,7 @@ def document() -> str:
     facts = {
         name: ec2_facts_of(answer) | _WITHOUT_NEURON_INFO.get(name, {}) for name, answer in sorted(ec2_types().items())
     }
-    lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(reported)}" for name, reported in facts.items())
+    lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(values)}" for name, values in facts.items())
     head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
     return f"{head}{lines}\n  }}\n}}\n"
 

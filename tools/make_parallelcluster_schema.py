@@ -18,13 +18,13 @@ _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/mak
 
 def text() -> str:
     """Return the data file's text: one key a line, so that a change reads well in a diff."""
-    reported = subprocess.run(
+    listed = subprocess.run(
         [str(_PYTHON), str(ROOT / "local/parallelcluster/inside/describe_schema.py")],
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    lines = ",\n".join(f"    {json.dumps(key)}: {json.dumps(facts)}" for key, facts in json.loads(reported).items())
+    lines = ",\n".join(f"    {json.dumps(key)}: {json.dumps(facts)}" for key, facts in json.loads(listed).items())
     head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
     return f"{head}{lines}\n  }}\n}}\n"
 

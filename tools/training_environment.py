@@ -30,9 +30,9 @@ _PIP = (str(ROOT / ".tools" / "uv" / "bin" / "python"), "-m", "pip", "--disable-
 def main() -> int:
     """Make it, or do nothing where there is no Python for it; return the exit code."""
     if sys.version_info[:2] != PYTHON:
-        reported = ".".join(map(str, PYTHON))
+        version = ".".join(map(str, PYTHON))
         print(
-            f"no environment for training: it needs Python {reported}, this is {sys.version.split()[0]}",
+            f"no environment for training: it needs Python {version}, this is {sys.version.split()[0]}",
             file=sys.stderr,
         )
         return 0

@@ -1,1 +1,1 @@
-"""Throwaway nodes on one Linux machine that run `lifecycle_scripts/` unmodified, and end in a real Slurm cluster."""
+"""Throwaway nodes on one Linux machine that run `lifecycle_scripts/` unmodified and form a real Slurm cluster."""

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 _IS_CLUSTER = "for a cluster of AWS ParallelCluster"
-"""What the AWS emulator describes the stack of such a cluster by."""
+"""Part of the stack description of such a cluster in the AWS emulator."""
 
 
 class NotDeployed(Exception):
-    """The fleet could not be deployed; the text is the AWS emulator's report."""
+    """The fleet could not be deployed; the message is the AWS emulator's report."""
 
 
 class AwsEmulator:
@@ -86,20 +86,20 @@ class AwsEmulator:
     def cluster(self, name: str) -> ClusterView:
         """Return the cluster `name` as its service describes it."""
         sagemaker = self.client("sagemaker")
-        reported = sagemaker.describe_cluster(ClusterName=name)
+        description = sagemaker.describe_cluster(ClusterName=name)
         pages = sagemaker.get_paginator("list_cluster_nodes").paginate(ClusterName=name)
         ids = [node["InstanceId"] for page in pages for node in page["ClusterNodeSummaries"]]
         details = [sagemaker.describe_cluster_node(ClusterName=name, NodeId=one)["NodeDetails"] for one in ids]
         return ClusterView(
             name=name,
-            arn=reported["ClusterArn"],
+            arn=description["ClusterArn"],
             region=self._aws.region,
-            groups=tuple(_group(group) for group in reported["InstanceGroups"]),
+            groups=tuple(_group(group) for group in description["InstanceGroups"]),
             instances=tuple(_instances(details)),
         )
 
     def parallelclusters(self) -> list[ParallelClusterView]:
-        """Return the clusters of AWS ParallelCluster: each is a stack, which keeps what it was given as metadata."""
+        """Return the clusters of AWS ParallelCluster: each is a stack with the cluster's data in its metadata."""
         cloudformation = self.client("cloudformation")
         found: list[ParallelClusterView] = []
         for stack in cloudformation.describe_stacks()["Stacks"]:
@@ -117,7 +117,7 @@ class AwsEmulator:
         return self.client("ec2").describe_subnets(SubnetIds=[subnet])["Subnets"][0]["CidrBlock"]
 
     def file_systems(self) -> list[FileSystem]:
-        """Return the file systems that exist: what the stand-ins for their servers serve."""
+        """Return the file systems that exist, which the stand-ins of file servers serve."""
         found = self.client("fsx").describe_file_systems()["FileSystems"]
         return [
             FileSystem(
@@ -159,19 +159,19 @@ def _content_hashes(assembly: Path) -> dict[str, str]:
     return found
 
 
-def _group(reported: dict[str, Any]) -> Group:
-    lifecycle = reported.get("LifeCycleConfig", {})
+def _group(group: dict[str, Any]) -> Group:
+    lifecycle = group.get("LifeCycleConfig", {})
     hook = next((name for name in ("OnCreate", "OnInitComplete") if name in lifecycle), None)
-    slurm = reported.get("SlurmConfig", {})
+    slurm = group.get("SlurmConfig", {})
     return Group(
-        name=reported["InstanceGroupName"],
+        name=group["InstanceGroupName"],
         role=slurm.get("NodeType", "Compute"),
-        instance_type=reported["InstanceType"],
+        instance_type=group["InstanceType"],
         partitions=tuple(slurm.get("PartitionNames", ())),
         hook=hook,
         script=lifecycle.get(hook) if hook else None,
         source_s3_uri=lifecycle.get("SourceS3Uri"),
-        storage=tuple(reported.get("InstanceStorageConfigs", ())),
+        storage=tuple(group.get("InstanceStorageConfigs", ())),
     )
 
 
@@ -182,16 +182,16 @@ def _instances(details: list[dict[str, Any]]) -> list[Instance]:
     """
     counts: dict[str, int] = {}
     found: list[Instance] = []
-    for reported in details:
-        group = reported["InstanceGroupName"]
+    for node in details:
+        group = node["InstanceGroupName"]
         counts[group] = counts.get(group, 0) + 1
         found.append(
             Instance(
                 name=f"{group}-{counts[group]}",
                 group=group,
-                instance_id=reported["InstanceId"],
-                address=reported["PrivatePrimaryIp"],
-                host_name=reported["PrivateDnsHostname"],
+                instance_id=node["InstanceId"],
+                address=node["PrivatePrimaryIp"],
+                host_name=node["PrivateDnsHostname"],
             )
         )
     return found

@@ -1,7 +1,7 @@
-"""Measures how long nodes take to come up; `python -m local.drill bench`.
+"""Measures how long nodes take to start; `python -m local.drill bench`.
 
-First from the start of the scripts on all nodes to the first srun over all of them, without the training environment;
-then the build of that environment, which must not take longer with more nodes.
+First, the time from the start of the scripts on all nodes to the first srun over all of them, without the training
+environment. Then, the build of that environment, which must not take longer with more nodes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_ENVIRONMENTS = f"{'workers':>8} {'built in':>9} {'all have it':>12} {'verifi
 def bench(
     fleet_file: Path, workers: Sequence[int], environments: Sequence[int], *, backend: str, console: Console
 ) -> int:
-    """Measure one cluster of each size, print a line each and the slowest paths; return the exit code.
+    """Measure one cluster of each size; print a line for each and the slowest paths. Return the exit code.
 
     `environments`: sizes of the clusters on which the training environment is built.
     """
@@ -67,9 +67,11 @@ def _environments(
         if count == sizes[0]:
             console.print(f"the training environment, built once\n{_OF_ENVIRONMENTS}", highlight=False)
         ended = max(step.ended or 0 for script in run.scripts for step in script.steps if step.name == ENVIRONMENT)
-        reported = run.environment
+        environment = run.environment
         began = next(event.at for event in run.events if event.what == "scripts")
-        line = f"{count:>8} {reported.seconds:>7.1f} s {ended - began:>10.1f} s {reported.verify_seconds:>10.2f} s"
+        line = (
+            f"{count:>8} {environment.seconds:>7.1f} s {ended - began:>10.1f} s {environment.verify_seconds:>10.2f} s"
+        )
         console.print(line, highlight=False)
     return runs
 

@@ -25,17 +25,17 @@ class Bundle:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What `fleet.json` says."""
+        """The content of `fleet.json`."""
         return json.loads(self.files[MANIFEST])
 
     @property
     def content_hash(self) -> str:
-        """The hash that names scripts and manifest, in hex."""
+        """The hash of scripts and manifest that is part of the prefix, in hex."""
         return str(self.manifest["content_hash"])
 
     @property
     def folder(self) -> str:
-        """Where HyperPod stages it on a node.
+        """The folder to which HyperPod copies the bundle on a node.
 
         Source: assumption hyperpod-agent-files
         """

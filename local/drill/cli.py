@@ -38,10 +38,10 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     console = Console()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # Same as Ctrl-C: the code that uses the cluster takes it down.
+        # Same as Ctrl-C: the code that uses the cluster removes it.
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if os.geteuid() != 0 and given.backend != "docker":
-        console.print("the drill creates nodes with their own namespaces and mounts: run it as root")
+        console.print("the drill creates namespaces and mounts for its nodes: run it as root")
         return 1
     return int(given.run(given, console))
 
@@ -51,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(backend="auto")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, help, run in (
-        ("show", "bring a cluster up, train, lose and replace a node meanwhile, report, and take it down", _show),
-        ("up", "bring a cluster up and keep it", _up),
+        ("show", "start a cluster, train while a node is lost and replaced, report, and remove the cluster", _show),
+        ("up", "start a cluster and keep it", _up),
         ("keep", "background process of `up`", _keep),
         ("bench", "measure the time of the scripts until the first srun", _bench),
     ):
@@ -76,8 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     shell.add_argument("node", metavar="NODE")
     shell.add_argument("command", nargs=argparse.REMAINDER)
     shell.set_defaults(run=_shell)
-    verbs.add_parser("down", help="take the cluster down").set_defaults(run=_down)
-    verbs.add_parser("sweep", help="remove clusters of killed drills").set_defaults(run=_sweep)
+    verbs.add_parser("down", help="remove the cluster").set_defaults(run=_down)
+    verbs.add_parser("sweep", help="remove clusters that killed drills left").set_defaults(run=_sweep)
     image = verbs.add_parser("image", help="build the image of the nodes, unless it exists")
     image.add_argument("--distribution", default="debian-13")
     image.set_defaults(run=_image)

@@ -1,4 +1,4 @@
-"""A cluster of the drill: nodes brought up by the bundle that the AWS emulator holds, and what can be done to it."""
+"""A cluster of the drill: nodes started with the bundle in the AWS emulator, and the operations on the cluster."""
 
 import json
 import time
@@ -29,17 +29,17 @@ from local.drill.starts import REPORT, Start, Starts, report_stamp
 from local.drill.work_folder import image_folder
 
 _NEURON_DRIVER = "2.25.4.0"
-"""Version of the Neuron driver on the HyperPod AMI of 2026-01-25, by the AMI's release notes."""
+"""Version of the Neuron driver on the HyperPod AMI of 2026-01-25, from the AMI's release notes."""
 _AT_ONCE = 4
-"""Nodes that the platform configures in parallel: more do not help on two cores."""
+"""Number of nodes that the platform configures in parallel: more are not faster on two cores."""
 
 
 class ScriptsFailed(AssertionError):
-    """Scripts ended with an exit code other than 0, or not in time; the message has their names and last output."""
+    """Scripts failed or did not end in time; the message has their names and last output."""
 
 
 class DrillCluster:
-    """One HyperPod cluster. Create it inside its back end's context, which ends its nodes."""
+    """One HyperPod cluster. Create it inside its back end's context, which removes its nodes at its end."""
 
     def __init__(self, aws: AwsEmulator, cluster: str, backend: Backend, journal: Journal) -> None:
         """`cluster` is deployed in the AWS emulator; `nodes` creates nodes."""
@@ -58,7 +58,7 @@ class DrillCluster:
         self._interpreter = interpreter.wanted_by(self.bundle.manifest, image_folder())
 
     def boot(self) -> None:
-        """Create and boot all nodes, and do the platform's part up to the scripts.
+        """Create and boot all nodes, and emulate what the platform does before the scripts.
 
         Source: assumption hyperpod-agent-files
         """
@@ -77,7 +77,7 @@ class DrillCluster:
         self.journal.note("prepared", "the platform's files and the bundle are on all nodes")
 
     def prepare(self, instance: Instance, listed: Collection[str] | None = None) -> None:
-        """Do the platform's part on one node, up to its script; with OnInitComplete the AMI's comes before that.
+        """Emulate what the platform does on one node before the script; with OnInitComplete, also what the AMI does.
 
         Source: model botocore sagemaker OnInitComplete ("after the AMI-based initialization is complete")
         Source: assumption hyperpod-agent-files
@@ -93,9 +93,9 @@ class DrillCluster:
             configure_as_ami(node, instance, self.view)
 
     def bring_up(self, *, seconds: float = 300) -> None:
-        """Run the scripts of all nodes and, as soon as all are verified, the first srun. Raises `AssertionError`.
+        """Run the scripts of all nodes and, when all nodes are verified, the first srun. Raises `AssertionError`.
 
-        A script ends a little after that, when its report is in S3.
+        A script ends shortly after its node is verified, when its report is in S3.
         """
         starts = self.start_scripts()
         starts.wait_for_reports(seconds=seconds)
@@ -116,7 +116,7 @@ class DrillCluster:
     ) -> dict[str, int]:
         """Run the scripts of the nodes `names` (default: all) at the same time; return their exit codes.
 
-        Raises `ScriptsFailed` unless all end with 0, or not `check`.
+        Raises `ScriptsFailed` if one ends with another code than 0 and `check` is true.
         """
         return self._finish(self.start_scripts(names, env), seconds=seconds, check=check)
 
@@ -208,9 +208,9 @@ class DrillCluster:
         return self.view.region
 
     def on_machine(self, path: str) -> Path:
-        """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
-        (reported,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
-        return self.shared / "file-systems" / reported["dns_name"] / Path(path).relative_to(reported["mount_path"])
+        """Return the path on this machine of `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
+        (lustre,) = (mount for mount in self.bundle.manifest["mounts"] if mount["kind"] == "lustre")
+        return self.shared / "file-systems" / lustre["dns_name"] / Path(path).relative_to(lustre["mount_path"])
 
     @property
     def slurm(self) -> Slurm:
@@ -218,7 +218,7 @@ class DrillCluster:
         return Slurm(self.controller)
 
     def srun_over_all(self) -> list[str]:
-        """Run `hostname` on every worker by one srun; return who answered. Raises `AssertionError`."""
+        """Run `hostname` on every worker by one srun; return the host names. Raises `AssertionError`."""
         expected = sorted(one.host_name for one in self.workers)
         answered = self.slurm.hosts_of(f"--nodes={len(expected)}", f"--nodelist={','.join(expected)}")
         assert answered == expected, f"srun ran on {answered}, not on {expected}"
@@ -226,7 +226,7 @@ class DrillCluster:
         return answered
 
     def lose(self, name: str) -> None:
-        """Lose the machine, as by a fault of its hardware.
+        """Simulate the loss of the machine, as by a hardware failure.
 
         Source: emulation, its network goes silent and its processes are killed
         """
@@ -245,7 +245,7 @@ class DrillCluster:
     def replace(self, name: str, *, seconds: float = 120) -> None:
         """Replace a node: a fresh root and instance id, the same name and address, and the script again.
 
-        Only the controller and the new node get the new list; the list on the others is out of date from now on.
+        Only the controller and the new node get the new list of nodes; the list on the other nodes is then out of date.
         Raises `ScriptsFailed`.
 
         Source: model botocore sagemaker BatchReplaceClusterNodes ("destroys all instance volumes")
@@ -264,7 +264,7 @@ class DrillCluster:
         self.journal.note("replaced", "replaced, its script ended with 0", old.name)
 
     def resume(self, name: str, *, seconds: float = 30) -> None:
-        """Wait until the node has registered with Slurm, and give it back to jobs. Raises `NotInTime`.
+        """Wait until the node has registered with Slurm, and make it available to jobs. Raises `NotInTime`.
 
         Source: assumption hyperpod-recovery-by-slurm-reason
         """
@@ -276,12 +276,12 @@ class DrillCluster:
         self.journal.note("recovered", "idle again", self.instance(name).name)
 
     def _take_bundle(self) -> tuple[Bundle, list[str]]:
-        """The one bundle that the cluster's groups run."""
+        """The bundle, which is the same for all groups of the cluster."""
         (uri,) = {group.source_s3_uri for group in self.view.groups if group.source_s3_uri}
         return self.aws.bundle(uri)
 
     def _lay_out_devices(self, instance: Instance) -> None:
-        """Add the devices of the node's instance type, which a machine has from boot on."""
+        """Add the devices of the node's instance type, which a machine has from its boot."""
         facts = facts_of(self.view.group(instance.group).instance_type)
         if facts and facts.accelerator == "neuron":
             devices.lay_out(self.nodes[instance.name], facts, driver=_NEURON_DRIVER)

@@ -1,4 +1,4 @@
-"""A cluster as its service describes it: the input of the emulated platforms."""
+"""A cluster as its AWS service describes it: the input of the emulated platforms."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,7 +43,7 @@ class Instance:
 
     @property
     def agent_address(self) -> str:
-        """Address in the service's own network, which only the service's agents use."""
+        """Address in the network of the AWS service, which only the agents of the service use."""
         first, second = divmod(int(self.address.rsplit(".", 1)[1]) + 256 * self.number, 256)
         return f"172.31.{first % 256}.{second}"
 

@@ -1,4 +1,4 @@
-"""What a node is like: the contents of its files and the state of its services, to be compared."""
+"""The state of a node, for comparisons: contents of its files, units and mounts."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ _PASSED = (
     "/root/.cache",
     "/usr/local/lib/drill",
 )
-"""What changes by itself, or is the drill's own."""
+"""Paths that are not compared: they change by themselves, or belong to the drill."""
 
 
 def fingerprint(node: Node) -> dict[str, object]:
-    """Return the node's files below the folders that steps write to, with contents, modes and owners; its units."""
+    """Return the hash, mode and owner of files in the folders that steps write to, and the node's units and mounts."""
     arguments = json.dumps([_ROOTS, _PASSED])
     return json.loads(node.run("python3", "-c", _PROGRAM, arguments, timeout=120).stdout)
 
 
 def differences(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
-    """Return what is not the same, a line each: of lists what is gone and what is new, of files both."""
+    """Return the differences, one line each: removed and new items of a list, or both states of a file."""
     found: list[str] = []
     for name in sorted({*before, *after}):
         old, new = before.get(name), after.get(name)

@@ -19,14 +19,14 @@ class Entry:
     node: str
     """The node's name in the cluster, e.g. `workers-1`; empty for the cluster as a whole."""
     text: str
-    """Text for people."""
+    """Text for the user."""
 
 
 class Journal:
     """Writes entries to a file, one JSON object per line, and passes them to listeners."""
 
     def __init__(self, path: Path, listener: Callable[[Entry], None] = lambda _: None) -> None:
-        """Write to `path`, which may hold an earlier part of the same run."""
+        """Append to `path`, which may have earlier entries of the same run."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self.folder = path.parent
@@ -46,6 +46,6 @@ class Journal:
         return entry
 
     def last(self, what: str, node: str = "") -> Entry | None:
-        """Return the newest entry of that kind, of `node` when one is named."""
+        """Return the newest entry of that kind, only of `node` when it is given."""
         found = [entry for entry in self.entries if entry.what == what and node in ("", entry.node)]
         return found[-1] if found else None

@@ -1,4 +1,4 @@
-"""The background process that keeps a cluster, and answers requests of the command."""
+"""The background process that keeps a cluster running and answers requests of the command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def place() -> Path:
 
 
 class Keeper:
-    """Brings one cluster up and keeps it until a request to end."""
+    """Starts one cluster and keeps it until a request to end."""
 
     def __init__(self, fleet_file: Path, *, workers: int | None, backend: str) -> None:
         """The arguments of `open_cluster`."""
@@ -36,7 +36,7 @@ class Keeper:
         self._cluster: DrillCluster | None = None
 
     def run(self) -> int:
-        """Keep the cluster until the end; return the exit code."""
+        """Keep the cluster until a request to end; return the exit code."""
         server = listen(place(), self._answer)
         threading.Thread(target=server.serve_forever, name="answers", daemon=True).start()
         try:
@@ -53,7 +53,7 @@ class Keeper:
         return 0
 
     def _bring_up(self, cluster: DrillCluster) -> None:
-        """Bring it up; errors are printed, and the nodes stay for diagnosis."""
+        """Start the cluster; errors are printed, and the nodes are kept for diagnosis."""
         try:
             cluster.boot()
             cluster.bring_up()
@@ -83,13 +83,13 @@ class Keeper:
 
     def _follow(self, say: Say) -> int:
         """Send all journal entries from the beginning until the cluster is up or has failed."""
-        reported = 0
+        sent = 0
         while True:
             with self._news:
-                self._news.wait_for(lambda: len(self._entries) > reported)  # noqa: B023 - used before it changes
-                fresh = self._entries[reported:]
+                self._news.wait_for(lambda: len(self._entries) > sent)  # noqa: B023 - used before it changes
+                fresh = self._entries[sent:]
             for entry in fresh:
-                reported += 1
+                sent += 1
                 say(f"{entry.node}: {entry.text}" if entry.node else entry.text)
                 if entry.what in (READY, FAILED):
                     return int(entry.what == FAILED)
@@ -113,7 +113,7 @@ def _check(cluster: DrillCluster, _: list[str], say: Say) -> int:
 def _kill(cluster: DrillCluster, names: list[str], say: Say) -> int:
     for name in names:
         cluster.lose(name)
-        say(f"{name} is lost; Slurm marks it down, and the platform replaces it: see `check`")
+        say(f"{name} is lost; Slurm marks it down, and the platform replaces it: run `check` to see its state")
     return 0
 
 
@@ -133,7 +133,7 @@ def _replace(cluster: DrillCluster, names: list[str], say: Say) -> int:
 
 
 def _enter(cluster: DrillCluster, words: list[str], say: Say) -> int:
-    """Send, as JSON, the command of this machine that runs a command (default: a shell) on the node."""
+    """Send, as JSON, the command line of this machine that runs a command (default: a shell) on the node."""
     node = cluster.node(words[0])
     say(json.dumps(node.on_terminal(*(words[1:] or ("bash", "--login")))))
     return 0

@@ -17,16 +17,16 @@ from local.drill.nodes.node import Node, NodeError
 
 _STATE = "var/lib/llm-fleet/state.json"
 _QUIET = ("script-started", "script-ended")
-"""Kinds of entries that the table of nodes shows already."""
+"""Kinds of entries that are not printed: the table of nodes shows them."""
 _MOST = 20
-"""Maximum of nodes that are shown individually."""
+"""Maximum number of nodes that are shown individually."""
 
 
 class LiveView:
-    """Shows a run on the console: a line for each event and, below, the current steps of the nodes."""
+    """Shows a run on the console: a line for each event and, below them, the current steps of the nodes."""
 
     def __init__(self, console: Console) -> None:
-        """Show on `console`; without a terminal only lines are printed."""
+        """Print to `console`; without a terminal, only the lines of events are printed."""
         self._console = console
         self._started: float | None = None
         self._cluster: DrillCluster | None = None
@@ -48,7 +48,7 @@ class LiveView:
         self._cluster = cluster
 
     def hear(self, entry: Entry) -> None:
-        """Take one entry of the journal."""
+        """Show one entry of the journal."""
         self._started = self._started or entry.at
         if entry.what == "script-started":
             self._ended.pop(entry.node, None)
@@ -75,7 +75,7 @@ class LiveView:
             return Text(self._ended[name], style="red" if "FAILED" in self._ended[name] else "green")
         steps = _steps(node)
         done = sum(step.get("state") == "done" for step in steps.values())
-        now = ", ".join(step for step, reported in steps.items() if reported.get("state") == "running")
+        now = ", ".join(step for step, state in steps.items() if state.get("state") == "running")
         return Text(f"{done} steps done   {now}" if steps else "")
 
 

@@ -20,10 +20,10 @@ _CLI = "import sys; from llm_fleet.cli.main import main; sys.exit(main(sys.argv[
 
 
 def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
-    """Add missing wheels that `manifest` pins to its mirror; return how many are pinned.
+    """Add missing wheels that `manifest` pins to its mirror; return the number of pinned wheels.
 
-    They come from `.tools/wheels`, to which `make` downloads them. Other types of files are not added.
-    Raises `NotDeployed` with what the command said.
+    They are read from `.tools/wheels`, to which `make` downloads them. Other types of files are not added.
+    Raises `NotDeployed` with the output of the command.
     """
     uri: str | None = manifest["downloads"].get("mirror_s3_uri")
     wheels = [_locked(entry) for entry in manifest["downloads"]["files"] if entry["kind"] == "wheel"]
@@ -37,10 +37,10 @@ def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
         lock.write_text(lock_text(wheels), encoding="utf-8")
         cache = _cache(wheels, Path(folder, "cache"))
         command = ["mirror", "build", "--lock", str(lock), "--to", uri, "--cache", str(cache)]
-        reported = client_environment(aws.endpoint, account="", region=manifest["region"])
+        variables = client_environment(aws.endpoint, account="", region=manifest["region"])
         done = subprocess.run(
             [sys.executable, "-c", _CLI, *command],
-            env={**os.environ, **reported},
+            env={**os.environ, **variables},
             capture_output=True,
             text=True,
             check=False,

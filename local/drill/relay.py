@@ -1,6 +1,6 @@
-"""Carries connections from the drill's network to a server on the machine's loopback, over a Unix socket between.
+"""Forwards connections from the drill's network to a server on the machine's loopback interface, over a Unix socket.
 
-The two live in different network namespaces, which share nothing but the file system:
+The two are in different network namespaces, which share only the file system:
 
     python -m local.drill.relay 10.66.0.1:80 /run/…/aws.sock        inside the drill's network
     python -m local.drill.relay /run/…/aws.sock 127.0.0.1:40123     on the machine
@@ -16,7 +16,7 @@ Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def relay(source: str, target: str) -> None:
-    """Listen at `source` and carry each connection to `target`, for ever. Each is a path or `host:port`."""
+    """Listen at `source` and forward each connection to `target`, without end. Each is a path or `host:port`."""
 
     async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

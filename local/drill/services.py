@@ -1,4 +1,4 @@
-"""What nodes reach besides each other: the AWS emulator, and the ports of file servers."""
+"""The servers outside the nodes: the AWS emulator, and the ports of file servers."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ class Services:
     """The servers outside a cluster's nodes, for the lifetime of the cluster's back end."""
 
     def __init__(self, backend: Backend, aws_endpoint: str) -> None:
-        """Take where the AWS emulator listens on this machine."""
+        """Set the address of the AWS emulator on this machine."""
         self._backend = backend
         self._aws = urlparse(aws_endpoint)
         self._outside: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
-        """Address of all of them inside the cluster's network."""
+        """Address of all servers in the cluster's network."""
         return self._backend.network.services_address
 
     @property
     def endpoint(self) -> str:
-        """The AWS emulator, as nodes reach it."""
+        """URL of the AWS emulator for nodes."""
         return f"http://{self.address}:{_PORT}"
 
     def start(self) -> None:
-        """Start them. What runs inside the network ends with it, the rest with `stop`."""
+        """Start the servers. Those in the network end with it, the others with `stop`."""
         logs = self._backend.folder / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         socket = str(self._backend.folder / "aws.sock")
         relay = [sys.executable, "-m", "local.drill.relay"]
         with (logs / "relay-outside.log").open("ab") as log:
             self._outside = subprocess.Popen(
-                # However the drill ends, this ends with it.
+                # This process ends with the drill, also if the drill is killed.
                 ["setpriv", "--pdeathsig", "KILL", *relay, socket, f"127.0.0.1:{self._aws.port}"],
                 cwd=_ROOT,
                 stdout=log,
@@ -49,7 +49,7 @@ class Services:
         self._backend.network.start(*relay, f"{self.address}:{_PORT}", socket, log=logs / "relay-inside.log", cwd=_ROOT)
 
     def stop(self) -> None:
-        """Stop what runs outside the network."""
+        """Stop the servers outside the network."""
         if self._outside is not None:
             self._outside.kill()
             self._outside.wait()

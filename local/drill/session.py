@@ -1,4 +1,4 @@
-"""Opens a cluster of the drill with everything around it, and takes it all away at the end."""
+"""Opens a cluster of the drill with its AWS emulator, network and servers, and removes everything at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from local.drill.variant import write_variant
 from local.drill.work_folder import work_folder
 
 FLEET = Path(__file__).parents[2] / "examples" / "hyperpod-drill.yaml"
-"""What is brought up unless another fleet is named."""
+"""The default fleet file."""
 
 
 @contextmanager
@@ -32,14 +32,14 @@ def open_cluster(
     backend: str = "auto",
     listener: Callable[[Entry], None] = lambda _: None,
 ) -> Generator[DrillCluster]:
-    """Deploy the fleet to an AWS emulator and yield its first cluster, whose nodes are not booted yet.
+    """Deploy the fleet to an AWS emulator and yield its first cluster; its nodes are not booted yet.
 
-    `workers`: their number, instead of the fleet file's. `listener` gets the events.
+    `workers`: number of workers, instead of the fleet file's. `listener` gets the events.
     """
     journal = Journal(run_folder() / "journal.jsonl", listener)
     with TemporaryDirectory(prefix="drill-fleet-") as folder, AwsEmulator() as aws:
         if first_kind(fleet_file) == "parallelcluster":
-            raise NotDeployed(f"{fleet_file} is of ParallelCluster, which only `show` and the scenarios bring up")
+            raise NotDeployed(f"{fleet_file} has a ParallelCluster, which only `show` and the scenarios support")
         journal.note("deploy", f"deploying {fleet_file.name} to the AWS emulator")
         aws.deploy(fleet_file if workers is None else write_variant(fleet_file, Path(folder), workers=workers))
         with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
@@ -50,7 +50,7 @@ def open_cluster(
 def open_on(
     aws: AwsEmulator, name: str, journal: Journal, *, backend: str = "auto", variant: str = "slurm"
 ) -> Generator[DrillCluster]:
-    """Yield the cluster `name` of what was deployed to `aws`, whose nodes are not booted yet."""
+    """Yield the cluster `name`, which is deployed to `aws`; its nodes are not booted yet."""
     say = partial(_note, journal)
     with make_backend(backend, subnet=aws.subnet(name), variant=variant, say=say) as made:
         cluster = DrillCluster(aws, name, made, journal)
@@ -66,13 +66,13 @@ def _note(journal: Journal, text: str) -> None:
 
 
 def first_kind(fleet_file: Path) -> str:
-    """Return the `kind` of the fleet's first cluster, empty where the file does not say one."""
+    """Return the `kind` of the fleet's first cluster, empty if the file does not set it."""
     fleet = cast("dict[str, dict[str, dict[str, Any]]]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
     return next((str(cluster.get("kind", "")) for cluster in fleet.get("clusters", {}).values()), "")
 
 
 def run_folder() -> Path:
-    """Return a new folder for what a run leaves behind, also of runs that begin in one second."""
+    """Return a new folder for the files of a run, also for runs that begin in the same second."""
     first = work_folder() / "runs" / time.strftime("%Y%m%d-%H%M%S")
     first.parent.mkdir(parents=True, exist_ok=True)
     for number in itertools.count():

@@ -1,4 +1,4 @@
-"""`make drill`: brings a cluster up, trains a model, loses and replaces a node meanwhile, and reports the results."""
+"""`make drill`: starts a cluster, trains a model while a node is lost and replaced, and reports the results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from local.drill.training.story import lose_a_worker, run_of, train_and_lose_a_w
 
 
 def show(fleet_file: Path, *, workers: int | None, backend: str, console: Console) -> int:
-    """Run the demonstration with its own cluster; return the exit code. ParallelCluster has another demonstration."""
+    """Run the demonstration with its own cluster; return the exit code. A ParallelCluster has its own demonstration."""
     if first_kind(fleet_file) == "parallelcluster":
         return show_parallelcluster(fleet_file, backend=backend, console=console)
     view, trains = LiveView(console), run_of(fleet_file)

@@ -1,4 +1,4 @@
-"""Asks the drill's Slurm, by its own commands on one of its nodes."""
+"""Queries the drill's Slurm with Slurm's commands on one of its nodes."""
 
 import re
 import time
@@ -11,7 +11,7 @@ _PAUSE = 0.2
 
 
 class NotInTime(AssertionError):
-    """Something did not come to be by its deadline; the message says what was seen last."""
+    """A condition was not met before its deadline; the message has the last state."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Slurm:
     """Slurm as seen from one node."""
 
     def __init__(self, node: Node) -> None:
-        """Take the node to ask on: the controller, or a login node."""
+        """Set the node that runs the commands: the controller, or a login node."""
         self._node = node
 
     def run(self, program: str, *arguments: str, check: bool = True, timeout: float = 60) -> Done:
-        """Run one of Slurm's programs to its end. Raises `CommandError`."""
+        """Run a program of Slurm to its end. Raises `CommandError`."""
         return self._node.run(f"{_BIN}/{program}", *arguments, check=check, timeout=timeout)
 
     def states(self) -> dict[str, str]:
@@ -45,13 +45,13 @@ class Slurm:
         return {host: state for host, _, state in (line.partition(" ") for line in lines)}
 
     def reasons(self) -> dict[str, str]:
-        """Return why nodes are in their states, by host name, for nodes with a reason."""
+        """Return the reasons of nodes by host name, for nodes with a reason."""
         lines = self.run("scontrol", "--oneliner", "show", "nodes").stdout.splitlines()
         found = [re.search(r"NodeName=(\S+) .*?\bReason=(.*?)(?: \[\S+@\S+\])?$", line.strip()) for line in lines]
         return {match[1]: match[2] for match in found if match}
 
     def hosts_of(self, *arguments: str, timeout: float = 60) -> list[str]:
-        """Run `hostname` by srun with `arguments`; return the names that answered, sorted."""
+        """Run `hostname` by srun with `arguments`; return the host names, sorted."""
         return sorted(self.run("srun", *arguments, "hostname", timeout=timeout).stdout.split())
 
     def submit(self, script: str, *arguments: str) -> str:
@@ -79,7 +79,7 @@ class Slurm:
         return self.run("scontrol", "show", "hostnames", hosts).stdout.split()
 
     def wait_until_registered(self, host: str, *, seconds: float) -> None:
-        """Wait until slurmctld hears slurmd of `host`. Raises `NotInTime`."""
+        """Wait until slurmd of `host` has registered with slurmctld. Raises `NotInTime`."""
         deadline = time.monotonic() + seconds
         while self.states().get(host, "*").endswith("*") or self._node_field(host, "SlurmdStartTime") == "None":
             if time.monotonic() > deadline:
@@ -107,7 +107,7 @@ class Slurm:
             time.sleep(_PAUSE)
 
     def wait_for_job(self, job_id: str, *states: str, seconds: float, restarts: int = 0) -> Job:
-        """Wait until the job is in one of `states`, restarted `restarts` times or more. Raises `NotInTime`."""
+        """Wait until the job is in one of `states` and has restarted at least `restarts` times. Raises `NotInTime`."""
         deadline = time.monotonic() + seconds
         while (job := self.job(job_id)).state not in states or job.restarts < restarts:
             if time.monotonic() > deadline:
@@ -117,5 +117,5 @@ class Slurm:
 
 
 def _fields(shown: str) -> dict[str, str]:
-    """The `Key=value` words of one line of scontrol's."""
+    """Return the `Key=value` pairs of one line of scontrol's output."""
     return {key: value for key, _, value in (item.partition("=") for item in shown.split())}

@@ -1,4 +1,4 @@
-"""Starts of nodes that are under way, and how they end."""
+"""Running starts of nodes, and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from local.drill.nodes.node import Node, NodeError, Running
 
 REPORT = "/var/log/llm-fleet/report.json"
-"""What the scripts leave on a node, once all steps are done and verified, and before they end."""
+"""The report that the scripts write on a node when all steps are done and verified, before they end."""
 LATE = 124
 """Exit code of a script that did not end in time."""
 _PAUSE = 0.05
@@ -18,29 +18,29 @@ _PAUSE = 0.05
 
 @dataclass(frozen=True)
 class Start:
-    """One node's script that was started."""
+    """The started script of one node."""
 
     node: Node
     run: Running
     at: float
     """When, in seconds since 1970."""
     old_report: int
-    """Distinguishes the report of an earlier start from this one's, which removes that before it writes its own."""
+    """Distinguishes the report of an earlier start, which this start removes, from its own."""
 
 
 class Starts:
     """The scripts of some nodes, started at the same time."""
 
     def __init__(self, starts: Mapping[str, Start], ended: Callable[[str, int], None]) -> None:
-        """The starts by the nodes' names, and a function that is called with the result of each."""
+        """Set the starts by node name, and a function that is called with the result of each."""
         self.starts = dict(starts)
         self.codes: dict[str, int] = {}
-        """Exit codes of those that have ended."""
+        """Exit codes of the starts that have ended."""
         self.ended_at: dict[str, float] = {}
         self._ended = ended
 
     def wait_for_reports(self, *, seconds: float) -> None:
-        """Wait until every node has left its report, or its script has ended without one."""
+        """Wait until every node has written its report, or its script has ended without one."""
         deadline = time.monotonic() + seconds
         waiting = dict(self.starts)
         while waiting and time.monotonic() < deadline:
@@ -53,7 +53,7 @@ class Starts:
             time.sleep(_PAUSE)
 
     def wait(self, *, seconds: float) -> dict[str, int]:
-        """Wait until all have ended, kill those that have not in time; return the exit codes."""
+        """Wait until all have ended, and kill those that are late; return the exit codes."""
         deadline = time.monotonic() + seconds
         while len(self.codes) < len(self.starts):
             self._look()
@@ -80,7 +80,7 @@ class Starts:
 
 
 def report_stamp(node: Node) -> int:
-    """Return what changes when the node leaves another report; 0 when it has left none, or cannot be looked at."""
+    """Return a value that changes with each report of the node; 0 without a report, or if the node does not answer."""
     try:
         return os.stat(f"{node.root}{REPORT}").st_mtime_ns
     except (OSError, NodeError):

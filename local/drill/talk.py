@@ -1,4 +1,4 @@
-"""How the command talks to the process that keeps a cluster: requests and lines of answers over a Unix socket."""
+"""The protocol between the command and the process that keeps a cluster: requests and lines over a Unix socket."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 Say = Callable[[str], None]
 Answer = Callable[[Sequence[str], Say], int]
-"""Gets the words of a request and a function that sends a line to the client; returns the exit code."""
+"""Handles a request, its words, with a function that sends a line to the client; returns the exit code."""
 
 
 class NoOneThere(Exception):
-    """No cluster is kept."""
+    """No process that keeps a cluster is running."""
 
 
 def ask(place: Path, words: Sequence[str], say: Say) -> int:
-    """Send `words` to who listens at `place`, hand each line of the answer to `say`, and return the exit code.
+    """Send `words` to the server at `place`, pass each line of the answer to `say`, and return the exit code.
 
     Raises `NoOneThere`.
     """
@@ -34,11 +34,11 @@ def ask(place: Path, words: Sequence[str], say: Say) -> int:
             if "exit" in entry:
                 return int(entry["exit"])
             say(str(entry["line"]))
-    raise NoOneThere("it ended before it had answered")
+    raise NoOneThere("the process that keeps the cluster ended before it answered")
 
 
 def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
-    """Return a server at `place` that answers by `answer`; its `serve_forever` is the caller's to run."""
+    """Return a server at `place` that answers with `answer`; the caller runs its `serve_forever`."""
 
     class Handler(StreamRequestHandler):
         """One request."""

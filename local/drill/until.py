@@ -1,4 +1,4 @@
-"""Waits for what a story needs, with a deadline."""
+"""Waits for a condition, with a deadline."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PAUSE = 0.1
 
 
 def until(what: str, look: Callable[[], object], *, seconds: float) -> None:
-    """Return as soon as `look` returns something true. Raises `NotInTime`, which names `what`, after `seconds`."""
+    """Return when `look` returns a true value. Raises `NotInTime`, with `what` in its message, after `seconds`."""
     deadline = time.monotonic() + seconds
     while not look():
         if time.monotonic() > deadline:
-            raise NotInTime(f"within {seconds:g} s it did not come to be that {what}")
+            raise NotInTime(f"not within {seconds:g} s: {what}")
         time.sleep(_PAUSE)

@@ -1,4 +1,4 @@
-"""A fleet file with fewer or more workers, or with another training environment: what scenarios and bench bring up."""
+"""Variants of a fleet file for scenarios and bench: another number of workers or another training environment."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import yaml
 
 
 def write_variant(fleet_file: Path, folder: Path, *, workers: int, packages: Sequence[str] | None = None) -> Path:
-    """Write the fleet with `workers` nodes in its first Compute group into `folder`; return the file.
+    """Write the fleet file with `workers` nodes in its first Compute group to `folder`; return the file.
 
-    `packages`: of its training environments, instead of the default ones; with none, training is not installed
-    and nothing is downloaded for it. `jobs` are left out: nothing is made of them.
+    `packages`: those of its training environments, instead of the default ones; if empty, training is not installed
+    and nothing is downloaded for it. `jobs` are removed, because they are not used.
     """
     fleet = cast("dict[str, Any]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
     fleet.pop("jobs", None)

@@ -1,4 +1,4 @@
-"""Where the drill keeps everything that it makes."""
+"""The folder in which the drill keeps all its files."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def work_folder() -> Path:
 
 
 def image_folder() -> Path:
-    """Return where images are kept: LLM_FLEET_DRILL_CACHE, or `images` in the drill's folder."""
+    """Return the folder of images: LLM_FLEET_DRILL_CACHE, or `images` in the drill's folder."""
     return Path(os.environ.get("LLM_FLEET_DRILL_CACHE", work_folder() / "images")).absolute()

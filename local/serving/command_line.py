@@ -83,10 +83,10 @@ def _stopped_by_signals() -> Generator[Event]:
     """Return an event that SIGTERM and Ctrl-C set, instead of their default actions."""
     stop = Event()
 
-    def reported(*_: object) -> None:
+    def on_signal(*_: object) -> None:
         stop.set()
 
-    before = {number: signal.signal(number, reported) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:

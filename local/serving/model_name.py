@@ -15,8 +15,8 @@ ANY = "tgi"
 def model_name(service: Service, front: LoadBalancer) -> str:
     """Return the model name in the server's settings, else the one in the load balancer's fixed response."""
     words = service.container.command
-    reported = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
-    return next(iter([*reported, *_listed(front)]), ANY)
+    values = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _OPTIONS]
+    return next(iter([*values, *_listed(front)]), ANY)
 
 
 def _listed(front: LoadBalancer) -> list[str]:

@@ -89,9 +89,9 @@ class InferenceServices:
         for listener in elb.describe_listeners(LoadBalancerArn=balancer)["Listeners"]:
             rules = elb.describe_rules(ListenerArn=listener["ListenerArn"])["Rules"]
             for rule in sorted(rules, key=lambda each: _place(each["Priority"])):
-                reported = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
+                conditions = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
                 answers = ", then ".join(map(_action, rule["Actions"]))
-                shown.add_row(f"{listener['Protocol']} {listener['Port']}", reported, answers)
+                shown.add_row(f"{listener['Protocol']} {listener['Port']}", conditions, answers)
         return shown
 
     def _say_url(self, balancer: str) -> None:

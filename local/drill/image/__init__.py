@@ -1,1 +1,1 @@
-"""The image that nodes start from: shaped like the HyperPod Slurm AMI, built of a distribution's own packages."""
+"""The image that nodes start from: laid out like the HyperPod Slurm AMI, built from packages of a distribution."""

@@ -1,4 +1,4 @@
-"""Fetches the AWS CLI that nodes carry: pinned and checksummed."""
+"""Downloads the AWS CLI for the node image: pinned versions with checksums."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _CHECKOUT = Path(__file__).parents[3]
 
 
 def fetch_aws_cli(pins: Path, target: Path, python: str) -> None:
-    """Put the AWS CLI of the requirements file `pins` into the folder `target`, for nodes with Python `python`.
+    """Install the AWS CLI of the requirements file `pins` into the folder `target`, for nodes with Python `python`.
 
-    Raises `subprocess.CalledProcessError` when a package is not to be had or its checksum is another.
+    Raises `subprocess.CalledProcessError` when a package is not available or has another checksum.
     """
     subprocess.run(
         [
@@ -33,7 +33,7 @@ def fetch_aws_cli(pins: Path, target: Path, python: str) -> None:
 
 
 def _installer() -> list[str]:
-    """Return how packages of another Python are put into a folder: by uv, which `make setup` brings, or by pip."""
+    """Return the command that installs packages for another Python into a folder: uv (from `make setup`) or pip."""
     own = _CHECKOUT / ".tools" / "uv" / "bin" / "uv"
     uv = str(own) if own.exists() else shutil.which("uv")
     machine = platform.machine()

@@ -1,4 +1,4 @@
-"""The distributions that a node image can be built of."""
+"""The distributions from which a node image can be built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Distribution:
     name: str
     """E.g. `debian-13`."""
     container: str
-    """The image that its Dockerfile starts from, e.g. `debian:13`."""
+    """The base image of its Dockerfile, e.g. `debian:13`."""
     suite: str
     sources: tuple[str, ...]
     """Lines of sources.list, or addresses of archives."""
@@ -34,10 +34,10 @@ def _ubuntu(version: str, suite: str, mirror: str, python: str, slurm: str) -> D
 
 
 def distributions() -> dict[str, Distribution]:
-    """Return them by name. Only debian-13, the default, is built by the project; Ubuntu's were not built by it.
+    """Return the distributions by name. Only debian-13, the default, is built in this project.
 
-    The archives are Debian's and Ubuntu's own, or those that LLM_FLEET_DRILL_DEBIAN_MIRROR and
-    LLM_FLEET_DRILL_UBUNTU_MIRROR name.
+    The packages come from the archives of Debian and Ubuntu, or from LLM_FLEET_DRILL_DEBIAN_MIRROR and
+    LLM_FLEET_DRILL_UBUNTU_MIRROR.
     """
     debian = os.environ.get("LLM_FLEET_DRILL_DEBIAN_MIRROR", "http://deb.debian.org/debian")
     ubuntu = os.environ.get("LLM_FLEET_DRILL_UBUNTU_MIRROR", "http://archive.ubuntu.com/ubuntu")

@@ -1,6 +1,7 @@
-"""Builds node images in layers, and finds those that are built.
+"""Builds node images in layers, and finds existing ones.
 
-Recipes are part of an image's key, so the source of the AMI's user, which `base.sh` creates, is here.
+The recipes are part of an image's key. So that a changed source does not rebuild images, the source of the AMI's user,
+which `base.sh` creates, is here.
 Source: code of awslabs/awsome-distributed-training a9171e6, LifecycleScripts/base-config/lifecycle_script.py, which
 runs utils/gen-keypair-ubuntu.sh and utils/fsx_ubuntu.sh on every node
 """
@@ -33,23 +34,23 @@ VARIANTS = ("slurm", "bare")
 
 
 class ImageError(RuntimeError):
-    """An image could not be built; the message has the end of the build's output."""
+    """An image could not be built; the message has the last lines of the build's output."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """A node image: layers of an overlay."""
+    """A node image: the layers of an overlay file system."""
 
     variant: str
-    """`slurm`: shaped like the HyperPod Slurm AMI. `bare`: the same without Slurm, MUNGE and MariaDB."""
+    """`slurm`: laid out like the HyperPod Slurm AMI. `bare`: the same without Slurm, MUNGE and MariaDB."""
     layers: tuple[Path, ...]
-    """Roots, the topmost first."""
+    """Root folders of the layers, the topmost first."""
     packages: Path
-    """Folder of the packages (.deb) with which a bare node becomes a Slurm node: the content of a mirror."""
+    """Folder with the packages (.deb) that turn a bare node into a Slurm node: the content of a mirror."""
 
 
 class Images:
-    """The images below one folder, each built once and kept until its recipe changes."""
+    """The images in one folder. Each is built once and kept until its recipe changes."""
 
     def __init__(self, folder: Path, say: Callable[[str], None] = print) -> None:
         """`folder` of the images, and a function that prints progress."""
@@ -57,9 +58,9 @@ class Images:
         self._say = say
 
     def provide(self, variant: str = "slurm", distribution: str = "debian-13") -> Image:
-        """Return the image, built first (about a minute) if it is not there or its recipe has changed.
+        """Return the image; it is built first (about a minute) if it does not exist or its recipe has changed.
 
-        Raises `ImageError` when the build fails and `MissingPrerequisite` when the machine lacks what it needs.
+        Raises `ImageError` when the build fails and `MissingPrerequisite` when a program is missing on the machine.
         A killed build leaves no incomplete image.
         """
         if variant not in VARIANTS:
@@ -96,7 +97,7 @@ class Images:
 
     @contextmanager
     def _alone(self) -> Generator[None]:
-        """Let one process build at a time; the next one uses its image, or removes its incomplete build."""
+        """Allow one build at a time; the next process uses the image, or removes an incomplete build."""
         self._folder.mkdir(parents=True, exist_ok=True)
         with open(self._folder / ".lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -106,7 +107,7 @@ class Images:
 
 
 def recipe_keys(release: Distribution) -> tuple[str, str]:
-    """Return the keys of the base layer and of the Slurm layer: they change with every input of the build.
+    """Return the keys of the base layer and of the Slurm layer, which change with every input of the build.
 
     Images do not follow changes in the distribution's archive: delete the folder to build them again.
     """

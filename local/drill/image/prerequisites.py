@@ -1,4 +1,4 @@
-"""Programs that the drill needs on this machine, and their installation."""
+"""Installs the programs that the drill requires on this machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PACKAGES: Mapping[str, str] = {
 
 
 class MissingPrerequisite(RuntimeError):
-    """The machine lacks what the drill needs; the message says what to do."""
+    """Something that the drill requires is missing on this machine; the message has the remedy."""
 
 
 def provide(*programs: str, say: Callable[[str], None]) -> None:
-    """Check that the machine has `programs`; install missing ones if possible, and log that.
+    """Check that the machine has `programs`; install and log missing ones if possible.
 
     Raises `MissingPrerequisite` without root or apt.
     """

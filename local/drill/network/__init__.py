@@ -1,1 +1,1 @@
-"""The network of one cluster of the drill, isolated from the machine's and other clusters' networks."""
+"""The network of one cluster of the drill, isolated from the machine's network and those of other clusters."""

@@ -13,17 +13,17 @@ from local.drill.nodes.processes import Started
 
 JOIN = Path(__file__).parents[1] / "nodes" / "join.sh"
 METADATA_ADDRESS = "169.254.169.254"
-"""Address of the EC2 instance metadata service; the bridge has it, so that a stand-in can bind to it."""
+"""Address of the EC2 instance metadata service, added to the bridge so that a stand-in can bind to it."""
 
 
 class ClusterNetwork:
     """A network that is isolated from the machine's network; two clusters may use the same addresses."""
 
     def __init__(self, folder: Path, cluster: str, subnet: str = "10.66.0.0/16") -> None:
-        """Take the cluster's folder, name and addresses; nothing is made yet."""
+        """Set the cluster's folder, name and addresses; nothing is created yet."""
         self._network = IPv4Network(subnet)
         self.namespace = folder / "network"
-        """A file that holds the network namespace."""
+        """The file on which the network namespace is mounted."""
         self._groups = ControlGroups(f"{cluster}/services")
         self._cables = 0
 
@@ -39,11 +39,11 @@ class ClusterNetwork:
 
     @property
     def services_address(self) -> str:
-        """The bridge's own address: the nodes' default route, and where programs started by `start` are found."""
+        """The bridge's address: the nodes' default route, and the address of programs that `start` starts."""
         return str(self._network[1])
 
     def make(self) -> None:
-        """Make the namespace and the bridge in it."""
+        """Create the namespace and the bridge in it."""
         self.namespace.touch()
         self._groups.make()
         _run("unshare", f"--net={self.namespace}", "true")
@@ -56,16 +56,16 @@ class ClusterNetwork:
         )
 
     def next_cable(self) -> str:
-        """Return a name for one more node's end of the network."""
+        """Return the name of a new veth interface for one more node."""
         self._cables += 1
         return f"node{self._cables}"
 
     def cut(self, cable: str) -> None:
-        """Disconnect a node: from now on no packets from or to it arrive."""
+        """Disconnect a node: from now on, no packets from it or to it arrive."""
         self.configure(f"link delete {cable}", force=True)
 
     def configure(self, *commands: str, force: bool = False) -> None:
-        """Run commands of `ip` inside; with `force`, go on after those that fail."""
+        """Run commands of `ip` in the namespace; with `force`, continue after commands that fail."""
         options = ["-force"] if force else []
         _run(
             "nsenter",
@@ -79,12 +79,12 @@ class ClusterNetwork:
         )
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path, cwd: Path | None = None) -> Started:
-        """Start a program of the machine inside the network; it is ended with the cluster at the latest."""
+        """Start a program of the machine in the network; it ends with the cluster at the latest."""
         joined = ["bash", str(JOIN), *map(str, self._groups.places), "--"]
         return Started([*joined, "nsenter", f"--net={self.namespace}", *command], log=log, env=env, cwd=cwd)
 
     def close(self) -> None:
-        """End what was started inside. The namespace goes with the mounts of the cluster's folder."""
+        """End the started programs. The namespace is removed with the mounts of the cluster's folder."""
         self._groups.kill()
 
 

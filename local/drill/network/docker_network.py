@@ -1,4 +1,4 @@
-"""The network of one cluster whose nodes are containers: an isolated bridge of the engine."""
+"""The network of one cluster whose nodes are containers: an isolated bridge network of the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DockerNetwork:
     """See `local.drill.nodes.backend.Network`. Two clusters on one engine need different subnets."""
 
     def __init__(self, engine: Engine, name: str, subnet: str) -> None:
-        """Take the engine, the network's name there and its addresses; nothing is made yet."""
+        """Set the engine, the network's name and its addresses; nothing is created yet."""
         self._engine = engine
         self.name = name
         self._network = IPv4Network(subnet)
@@ -33,23 +33,23 @@ class DockerNetwork:
         return str(self._network[1])
 
     def make(self) -> None:
-        """Make the network. Raises `NodeError`, e.g. where its addresses are taken."""
+        """Create the network. Raises `NodeError`, e.g. when its addresses are in use."""
         where = [f"--subnet={self.subnet}", f"--gateway={self.services_address}"]
         self._engine.run("network", "create", "--internal", *where, self.name)
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path, cwd: Path | None = None) -> Started:
-        """Start a program of the machine that binds to `services_address`; it is ended with the cluster.
+        """Start a program of the machine that binds to `services_address`; it ends with the cluster.
 
-        The address is the machine's where the engine runs on it. Raises `NodeError` where it runs in a virtual
-        machine (Docker Desktop on macOS and Windows): the address is not this machine's there.
+        This machine has that address when the engine runs on it. Raises `NodeError` when the engine runs in a virtual
+        machine (Docker Desktop on macOS and Windows), which then has the address.
         """
         if platform.system() != "Linux":
-            raise NodeError("services for nodes need an engine on Linux: this one is in a virtual machine")
+            raise NodeError("services for nodes require an engine on Linux, and this one runs in a virtual machine")
         started = Started(command, log=log, env=env, cwd=cwd)
         self._started.append(started)
         return started
 
     def close(self) -> None:
-        """End what was started. The network itself is removed with the cluster's containers."""
+        """End the started programs. The network is removed with the cluster's containers."""
         for started in self._started:
             started.kill()

@@ -1,1 +1,1 @@
-"""Throwaway nodes with a real systemd, their own root, address and processes: one interface, two back ends."""
+"""Throwaway nodes with a real systemd and their own root, address and processes: one interface, two back ends."""

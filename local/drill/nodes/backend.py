@@ -13,20 +13,20 @@ from local.drill.nodes.node import Node, Running
 
 @dataclass(frozen=True)
 class NodePlan:
-    """A node to be made."""
+    """The description of a node that a back end creates."""
 
     name: str
     """Host name, e.g. `ip-10-66-1-1`."""
     address: str
     """IPv4 address inside the network's subnet."""
     shared: Mapping[str, Path] = field(default_factory=dict[str, Path])
-    """Folders of the machine by mount point. They outlive the node."""
+    """Folders of the machine by mount point. They are kept when the node is removed."""
     tmpfs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Memory file systems it gets, by path, with their size, e.g. `{"/opt/dlami/nvme": "64M"}`: empty at each boot."""
+    """Sizes of file systems in memory by path, e.g. `{"/opt/dlami/nvme": "64M"}`; they are empty at each boot."""
 
 
 class Network(Protocol):
-    """The network that one cluster's nodes are in. It is isolated from other clusters and the machine's network."""
+    """The network of one cluster's nodes. It is isolated from other clusters and the machine's network."""
 
     @property
     def subnet(self) -> str:
@@ -35,13 +35,13 @@ class Network(Protocol):
 
     @property
     def services_address(self) -> str:
-        """Address, inside the network, of whatever is started by `start`: the AWS emulator, mirrors."""
+        """Address in the network of the programs that `start` starts: the AWS emulator, mirrors."""
         ...
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path, cwd: Path | None = None) -> Running:
-        """Start a program of the machine inside the network, e.g. a server bound to `services_address`.
+        """Start a program of the machine in the network, e.g. a server that binds to `services_address`.
 
-        It gets `env` alone, or the caller's environment. It is ended with the cluster.
+        Its environment is `env` alone, by default the caller's. It ends with the cluster.
         """
         ...
 
@@ -56,7 +56,7 @@ class Backend(Protocol):
 
     @property
     def folder(self) -> Path:
-        """A folder of the machine that lives as long as the cluster, for logs and shared file systems."""
+        """A folder of the machine for logs and shared file systems; it is removed with the cluster."""
         ...
 
     def create(
@@ -67,15 +67,15 @@ class Backend(Protocol):
         shared: Mapping[str, Path] | None = None,
         tmpfs: Mapping[str, str] | None = None,
     ) -> Node:
-        """Make and boot one node (see `NodePlan`); return once its systemd answers. Raises `NodeError` if late."""
+        """Create and boot one node (see `NodePlan`); return when its systemd has booted. Raises `NodeError`."""
         ...
 
     def create_all(self, plans: Sequence[NodePlan]) -> Sequence[Node]:
-        """Create and boot nodes in parallel; return them in the order of `plans` once all answer."""
+        """Create and boot nodes in parallel; return them in the order of `plans` when all have booted."""
         ...
 
     def close(self) -> None:
-        """Destroy all nodes and the network, and remove everything that was made for them."""
+        """Remove all nodes, the network and everything that was created for them."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -1,4 +1,4 @@
-"""Chooses the back end of the nodes on this machine."""
+"""Chooses the back end for nodes on this machine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def make_backend(
     distribution: str = "debian-13",
     say: Callable[[str], None] = print,
 ) -> Backend:
-    """Return a cluster's back end of the kind `name`, and build its image if necessary.
+    """Return the back end `name` for a cluster, and build its image if necessary.
 
-    `auto` is plain Linux for root on Linux, else an engine that answers. Raises `MissingPrerequisite` where what was
-    requested is not available.
+    `auto` is plain Linux for root on Linux, else an engine that answers. Raises `MissingPrerequisite` when the back end
+    is not available.
     """
     if name not in BACKENDS:
         raise MissingPrerequisite(f"unknown back end {name!r}; allowed: {', '.join(BACKENDS)}")

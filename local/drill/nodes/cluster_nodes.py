@@ -1,4 +1,4 @@
-"""The common part of back ends: creates a cluster's nodes in parallel, and removes them with its context."""
+"""The common part of back ends: creates a cluster's nodes in parallel, and removes them when its context ends."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from local.drill.nodes.node import NodeError
 
 
 class Creatable(Protocol):
-    """A node that is not made yet."""
+    """A node that is not created yet."""
 
     def create(self) -> None:
-        """Make and boot it."""
+        """Create and boot the node."""
         ...
 
 
@@ -26,19 +26,19 @@ Made = TypeVar("Made", bound=Creatable)
 
 
 class ClusterNodes(ABC, Generic[Made]):
-    """The nodes of one cluster, in a folder of their own."""
+    """The nodes of one cluster, in the cluster's folder."""
 
     at_once: ClassVar[int]
-    """Nodes that boot in parallel."""
+    """Number of nodes that boot in parallel."""
 
     def __init__(self, folder: Path, subnet: str) -> None:
-        """Take the cluster's folder and the addresses that its nodes may have."""
+        """Set the cluster's folder and the subnet of its nodes."""
         self._folder = folder
         self._subnet = subnet
 
     @property
     def folder(self) -> Path:
-        """A folder of the machine that lives as long as the cluster."""
+        """A folder of the machine that is removed with the cluster."""
         return self._folder
 
     def create(
@@ -49,7 +49,7 @@ class ClusterNodes(ABC, Generic[Made]):
         shared: Mapping[str, Path] | None = None,
         tmpfs: Mapping[str, str] | None = None,
     ) -> Made:
-        """Make and boot one node."""
+        """Create and boot one node."""
         return self.create_all([NodePlan(name, address, shared or {}, tmpfs or {})])[0]
 
     def create_all(self, plans: Sequence[NodePlan]) -> list[Made]:
@@ -61,11 +61,11 @@ class ClusterNodes(ABC, Generic[Made]):
 
     @abstractmethod
     def close(self) -> None:
-        """Destroy all nodes and the network, and remove everything that was made for them."""
+        """Remove all nodes, the network and everything that was created for them."""
 
     @abstractmethod
     def _node(self, plan: NodePlan) -> Made:
-        """Return the node of `plan`, not made yet. Raises `NodeError` when there is one of its name."""
+        """Return the node of `plan`, not created yet. Raises `NodeError` when a node of that name exists."""
 
     def _checked(self, plan: NodePlan) -> Made:
         if IPv4Address(plan.address) not in IPv4Network(self._subnet):

@@ -1,4 +1,4 @@
-"""The record of a running cluster on disk, so that a later drill can remove the cluster of a killed one."""
+"""The record of a running cluster on disk, with which a later drill can remove the cluster of a killed drill."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from local.drill.nodes.control_groups import ControlGroups, remove_empty_top
 from local.drill.nodes.processes import start_time
 
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
-"""How the kernel writes blanks in paths of mounts."""
+"""How the kernel writes spaces, tabs, newlines and backslashes in paths of mounts."""
 _RECORD = "cluster.json"
 
 
@@ -32,12 +32,12 @@ class ClusterRecord:
     """Start time of that process: process ids are reused."""
 
     def is_owned(self) -> bool:
-        """Return whether the process that made it lives."""
+        """Return whether the process that created the cluster is running."""
         return self.started is not None and start_time(self.owner) == self.started
 
 
 def new_cluster(work: Path, engine: str = "") -> tuple[str, Path]:
-    """Make a folder for a new cluster, with its record in it from the first moment; return its name and folder."""
+    """Create a folder for a new cluster, which has its record from the beginning; return its name and folder."""
     clusters = work / "clusters"
     clusters.mkdir(parents=True, exist_ok=True)
     name = secrets.token_hex(4)
@@ -50,10 +50,10 @@ def new_cluster(work: Path, engine: str = "") -> tuple[str, Path]:
 
 
 def clear(name: str, folder: Path) -> None:
-    """Kill every process of the cluster, and remove its groups, mounts and folder.
+    """Kill all processes of the cluster, and remove its control groups, mounts and folder.
 
-    Its processes are those in its control groups, which are named after it and which nothing else is in; its mounts
-    are those below its folder. Network namespaces and cables go with them.
+    Its processes are those in its control groups, which have its name and contain no other processes; its mounts are
+    those below its folder. Network namespaces and veth interfaces are removed with them.
     """
     groups = ControlGroups(name)
     groups.kill()
@@ -64,13 +64,13 @@ def clear(name: str, folder: Path) -> None:
 
 
 def records(work: Path) -> list[tuple[ClusterRecord, Path]]:
-    """Return what is on disk about clusters below `work`, each with its folder."""
+    """Return the records of clusters in `work`, each with its folder."""
     found = sorted((work / "clusters").glob(f"*/{_RECORD}"))
     return [(ClusterRecord(**json.loads(place.read_text())), place.parent) for place in found]
 
 
 def unmount_below(folder: Path) -> None:
-    """Unmount everything that is mounted at or below `folder`, the latest first."""
+    """Unmount everything at and below `folder`, the newest mount first."""
     places = [line.split()[4] for line in Path("/proc/self/mountinfo").read_bytes().splitlines()]
     for place in reversed(places):
         path = os.fsdecode(_ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), place))

@@ -1,4 +1,4 @@
-"""The control groups of a node: one in every hierarchy of the machine, so that systemd, in it, sees it as the root."""
+"""The control groups of a node: one in each hierarchy of the machine. systemd on the node sees it as the root group."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from local.drill.nodes.node import NodeError
 
 TOP = "llm-fleet-drill"
-"""Everything of the drill is below this group."""
+"""All control groups of the drill are below this one."""
 
 
 def hierarchies(mounts: Path = Path("/proc/self/mounts")) -> list[Path]:
-    """Return where the machine has its hierarchies: one with cgroup v2, many with v1 or the hybrid of both.
+    """Return the mount points of the cgroup hierarchies: one with cgroup v2, several with v1 or with both versions.
 
-    v1 and hybrid were run; v2 alone was not, for want of such a machine.
+    Tested with v1 and with both versions. Not tested with v2 alone: no such machine was available.
     """
     found: list[Path] = []
     for line in mounts.read_text().splitlines():
@@ -29,7 +29,7 @@ def hierarchies(mounts: Path = Path("/proc/self/mounts")) -> list[Path]:
 
 
 def is_legacy() -> bool:
-    """Return whether the machine has cgroup v1, alone or together with v2: systemd accepts it only with an option."""
+    """Return whether the machine has cgroup v1, alone or together with v2; systemd requires an option for it."""
     return not Path("/sys/fs/cgroup/cgroup.controllers").exists()
 
 
@@ -37,12 +37,12 @@ class ControlGroups:
     """The groups of one name, e.g. `a1b2c3d4/ip-10-66-0-10`, in all hierarchies."""
 
     def __init__(self, name: str) -> None:
-        """Name them; nothing is made yet."""
+        """Set the name; nothing is created yet."""
         self._parts = (TOP, *name.split("/"))
         self.places = [hierarchy.joinpath(*self._parts) for hierarchy in hierarchies()]
 
     def make(self) -> None:
-        """Make them, with what a process needs to be let in."""
+        """Create the groups, and configure them so that processes can be added."""
         for hierarchy in hierarchies():
             folder = hierarchy
             for part in self._parts:
@@ -51,16 +51,16 @@ class ControlGroups:
                 _prepare(folder)
 
     def processes(self) -> Iterator[int]:
-        """Yield the processes in them and below, some more than once."""
+        """Yield the ids of the processes in the groups and their subgroups, some more than once."""
         for place in self.places:
             for folder, _, _ in os.walk(place):
                 try:
                     yield from map(int, (Path(folder) / "cgroup.procs").read_text().split())
                 except OSError:
-                    continue  # it went away meanwhile
+                    continue  # the group was removed meanwhile
 
     def of_process(self, pid: int) -> list[Path]:
-        """Return the groups that process `pid`, which is in these or below, is in: one in each hierarchy."""
+        """Return the groups of process `pid`, one in each hierarchy. It must be in these groups or their subgroups."""
         names: dict[str, str] = {}
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
             _, controllers, path = line.split(":", 2)
@@ -68,9 +68,9 @@ class ControlGroups:
         return [hierarchy / names[_controllers(hierarchy)] for hierarchy in hierarchies()]
 
     def kill(self, deadline: float = 20) -> None:
-        """Kill every process in them and wait until all are gone. Raises `NodeError` after `deadline` seconds."""
+        """Kill all processes in the groups and wait until they end. Raises `NodeError` after `deadline` seconds."""
         end = time.monotonic() + deadline
-        # A process outside of our own count of processes shows as 0 and cannot be ours.
+        # A process outside this PID namespace is shown as 0 and is not a process of the drill.
         while left := {pid for pid in self.processes() if pid}:
             for pid in left:
                 try:
@@ -78,18 +78,18 @@ class ControlGroups:
                 except ProcessLookupError:
                     continue
             if time.monotonic() > end:
-                raise NodeError(f"processes {sorted(left)} do not die")
+                raise NodeError(f"processes {sorted(left)} have not ended after SIGKILL")
             time.sleep(0.01)
 
     def remove(self) -> None:
-        """Remove them and all below; no process may be left in them."""
+        """Remove the groups and their subgroups, which must have no processes."""
         for place in self.places:
             for folder, _, _ in os.walk(place, topdown=False):
                 _remove(Path(folder))
 
 
 def remove_empty_top() -> None:
-    """Remove the drill's own group where no cluster is left in it."""
+    """Remove the top group of the drill in each hierarchy in which it has no subgroups."""
     for hierarchy in hierarchies():
         top = hierarchy / TOP
         if top.is_dir() and not any(entry.is_dir() for entry in top.iterdir()):
@@ -97,7 +97,7 @@ def remove_empty_top() -> None:
 
 
 def _controllers(hierarchy: Path) -> str:
-    """Return how /proc/PID/cgroup names `hierarchy`: v2 has no name, v1 goes by the folder it is mounted on."""
+    """Return the name of `hierarchy` in /proc/PID/cgroup: empty for v2, and the name of its mount point for v1."""
     return "" if (hierarchy / "cgroup.controllers").exists() else hierarchy.name
 
 
@@ -108,7 +108,7 @@ def _remove(folder: Path) -> None:
             folder.rmdir()
         except FileNotFoundError:
             return
-        except OSError:  # busy: a process that was killed is not gone altogether
+        except OSError:  # busy: a killed process has not ended completely
             if time.monotonic() > end:
                 return
             time.sleep(0.01)
@@ -117,7 +117,7 @@ def _remove(folder: Path) -> None:
 
 
 def _prepare(folder: Path) -> None:
-    """Let processes in: cpuset (v1) wants CPUs and memory named; v2 hands on the controllers of the group above."""
+    """Allow processes in `folder`: cpuset (v1) requires CPUs and memory nodes; v2 requires the parent's controllers."""
     for name in ("cpuset.cpus", "cpuset.mems"):
         setting = folder / name
         if is_legacy() and setting.exists() and not setting.read_text().strip():
@@ -126,6 +126,6 @@ def _prepare(folder: Path) -> None:
     if not is_legacy():
         wanted = (folder.parent / "cgroup.controllers").read_text().split()
         for controller in wanted:
-            # One at a time: controllers that the machine refuses, e.g. cpu with real-time processes, are left out.
+            # One at a time, to skip controllers that the kernel rejects, e.g. cpu with real-time processes.
             with suppress(OSError):
                 control.write_text(f"+{controller}")

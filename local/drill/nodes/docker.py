@@ -1,4 +1,4 @@
-"""Nodes that are containers of Docker or Podman: what a laptop has. Slower than plain Linux, and needs an engine."""
+"""Nodes that are containers of Docker or Podman, e.g. on a laptop. Slower than plain Linux; requires an engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from local.drill.nodes.sweep import sweep
 
 
 class DockerBackend(ClusterNodes[DockerNode]):
-    """One cluster's nodes (see `local.drill.nodes.backend.Backend`). What killed drills left is cleared away."""
+    """One cluster's nodes (see `local.drill.nodes.backend.Backend`). Clusters of killed drills are removed first."""
 
     at_once = 4
 
@@ -29,7 +29,7 @@ class DockerBackend(ClusterNodes[DockerNode]):
         subnet: str = "10.66.0.0/16",
         say: Callable[[str], None] = print,
     ) -> None:
-        """Take the engine and the name of a node image it has; make the cluster's folder and network."""
+        """Set the engine and the name of its node image; create the cluster's folder and network."""
         sweep(work, say)
         self._engine = engine
         self._image = image
@@ -48,7 +48,7 @@ class DockerBackend(ClusterNodes[DockerNode]):
         return self._network
 
     def close(self) -> None:
-        """Destroy all nodes and the network, and remove everything that was made for them."""
+        """Remove all nodes, the network and everything that was created for them."""
         if self._folder.exists():
             self._network.close()
             clear_containers(self._engine, self._cluster)
@@ -57,6 +57,6 @@ class DockerBackend(ClusterNodes[DockerNode]):
     def _node(self, plan: NodePlan) -> DockerNode:
         container = f"{cluster_name(self._cluster)}-{plan.name}"
         if self._engine.run("ps", "--all", "--quiet", f"--filter=name=^{container}$").stdout.strip():
-            raise NodeError(f"there is a node {plan.name} already")
+            raise NodeError(f"a node {plan.name} already exists")
         network = self._network
         return DockerNode(plan, self._engine, self._image, container, network.name, network.services_address)

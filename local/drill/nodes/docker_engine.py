@@ -1,4 +1,4 @@
-"""Docker's command line, or Podman's, with the differences in this file."""
+"""The command line of Docker or Podman; all differences between the two are in this file."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Engine:
     """An engine that answers."""
 
     program: tuple[str, ...]
-    """How it is called, e.g. `("docker",)`."""
+    """The program and its global options, e.g. `("docker",)`."""
     name: str
     """`docker` or `podman`."""
     legacy_groups: bool
-    """Whether it runs on cgroup v1, alone or together with v2."""
+    """Whether the engine uses cgroup v1, alone or together with v2."""
     may_raise_limits: bool
-    """Whether it may give containers more resources than it has itself: not inside some sandboxes."""
+    """Whether the engine may raise resource limits of containers above its own; false in some sandboxes."""
 
     def run(
         self,
@@ -38,7 +38,7 @@ class Engine:
         check: bool = True,
         timeout: float = 120,
     ) -> Done:
-        """Run one of its commands to the end. Raises `NodeError` when it fails, unless not `check`."""
+        """Run one of its commands to the end. Raises `NodeError` when it fails and `check` is true."""
         try:
             done = subprocess.run(
                 [*self.program, *arguments],
@@ -58,21 +58,21 @@ class Engine:
         return Done(done.returncode, done.stdout, done.stderr)
 
     def container_options(self) -> list[str]:
-        """Return how a container becomes a node: systemd's control groups, and a root's capabilities but for some.
+        """Return the options that make a container a node: control groups for systemd, and most capabilities of root.
 
-        Not `--privileged`: that would give it the machine's disks. Run with Podman 4.3 and runc on cgroup v1; with
-        cgroup v2 alone it was not run.
+        Not `--privileged`, which would add the machine's disks. Tested with Podman 4.3 and runc on cgroup v1; not
+        tested with cgroup v2 alone.
         """
         options = ["--cap-add=ALL"]
-        kept_away = ["SYS_TIME", "SYS_MODULE", "SYS_RAWIO", *([] if self.may_raise_limits else ["SYS_RESOURCE"])]
-        options += [f"--cap-drop={capability}" for capability in kept_away]
+        dropped = ["SYS_TIME", "SYS_MODULE", "SYS_RAWIO", *([] if self.may_raise_limits else ["SYS_RESOURCE"])]
+        options += [f"--cap-drop={capability}" for capability in dropped]
         options += ["--security-opt=seccomp=unconfined", "--security-opt=apparmor=unconfined"]
         if not self.may_raise_limits:
             options += ["--ulimit=nofile=20000:20000", "--ulimit=nproc=16384:16384"]
         if not self.legacy_groups:
             return [*options, "--cgroupns=private"]
-        # first.sh puts them in place. With a name space of its own, systemd would find the machine's root of its
-        # hierarchy there, as would every node.
+        # first.sh mounts the hierarchies. With a private cgroup namespace, the systemd of every node would use the
+        # machine's root group of its hierarchy.
         return [*options, "--cgroupns=host", "--volume=/sys/fs/cgroup:/control-groups:rw"]
 
     def init_arguments(self) -> list[str]:
@@ -82,7 +82,7 @@ class Engine:
 
 
 def clear_containers(engine: Engine, cluster: str) -> None:
-    """Remove the cluster's containers and its network, whichever there are."""
+    """Remove the cluster's containers and its network, if they exist."""
     listed = engine.run("ps", "--all", "--quiet", f"--filter=name=^{cluster_name(cluster)}-")
     if containers := listed.stdout.split():
         engine.run("rm", "--force", "--volumes", *containers)
@@ -92,32 +92,30 @@ def clear_containers(engine: Engine, cluster: str) -> None:
 
 
 def cluster_name(cluster: str) -> str:
-    """Return what the engine calls a cluster's network; its containers have a dash and the node's name behind it."""
+    """Return the name of a cluster's network in the engine. Names of containers add a dash and the node's name."""
     return f"llm-fleet-drill-{cluster}"
 
 
 def find_engine(names: Sequence[str] = ("docker", "podman")) -> Engine | None:
     """Return the first engine of `names` that answers; `None` when none does."""
     for name in names:
-        if shutil.which(name) and (reported := _ask(name)) is not None:
-            return _engine(name, reported)
+        if shutil.which(name) and (info := _info(name)) is not None:
+            return _engine(name, info)
     return None
 
 
-def _engine(name: str, reported: Mapping[str, Any]) -> Engine:
-    version = str(reported["CgroupVersion"] if name == "docker" else reported["host"]["cgroupVersion"]).removeprefix(
-        "v"
-    )
+def _engine(name: str, info: Mapping[str, Any]) -> Engine:
+    version = str(info["CgroupVersion"] if name == "docker" else info["host"]["cgroupVersion"]).removeprefix("v")
     legacy = version == "1"
     if name == "docker":
         return Engine((name,), name, legacy, _may_raise_limits())
-    # Its warnings would be taken for those of commands. crun, its default, refuses the hybrid of v1 and v2.
+    # Podman's warnings would be mixed with the output of commands. crun, its default, rejects v1 together with v2.
     options = ["--log-level=error", *(["--runtime=runc"] if legacy else [])]
     program = (name, *options)
     return Engine(program, name, legacy, _may_raise_limits())
 
 
-def _ask(name: str) -> Mapping[str, Any] | None:
+def _info(name: str) -> Mapping[str, Any] | None:
     try:
         done = subprocess.run(
             [name, "info", "--format={{json .}}"], capture_output=True, text=True, timeout=20, check=False
@@ -126,13 +124,13 @@ def _ask(name: str) -> Mapping[str, Any] | None:
         return None
     if done.returncode:
         return None
-    reported: dict[str, Any] = json.loads(done.stdout)
-    # Docker's client answers without its engine: then with what went wrong, and exit code 0 in some versions.
-    return None if reported.get("ServerErrors") else reported
+    info: dict[str, Any] = json.loads(done.stdout)
+    # Docker's client also answers when its engine does not run: with an error, and in some versions with exit code 0.
+    return None if info.get("ServerErrors") else info
 
 
 def _may_raise_limits(status: Path = Path("/proc/self/status")) -> bool:
-    """Whether this process can, and therefore an engine on this machine. It does not apply to an engine in a VM."""
+    """Whether this process may raise limits, and so an engine on this machine. Not valid for an engine in a VM."""
     if platform.system() != "Linux":
         return True
     line = next(line for line in status.read_text().splitlines() if line.startswith("CapBnd:"))

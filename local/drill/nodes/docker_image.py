@@ -1,4 +1,4 @@
-"""The node image, as Docker or Podman has it."""
+"""The node image in Docker or Podman."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ tar -C "$2" --numeric-owner -cf - . | "${@:4}" import - "$3"
 def provide_docker_image(
     engine: Engine, variant: str = "slurm", distribution: str = "debian-13", say: Callable[[str], None] = print
 ) -> str:
-    """Return the name of the engine's node image, made first if it is not there or its recipe has changed.
+    """Return the name of the engine's node image; it is built first if it does not exist or its recipe has changed.
 
-    As root on Debian or Ubuntu, the image of the plain Linux back end is imported; else the Dockerfile builds it from
+    As root on Debian or Ubuntu, the image of the plain Linux back end is imported. Else, the Dockerfile builds it from
     the distribution's image in its registry.
     """
     release = distributions()[distribution]
@@ -45,8 +45,8 @@ def provide_docker_image(
 def _hand_over(engine: Engine, layers: tuple[Path, ...], name: str) -> None:
     """Import the layers as one image."""
     with tempfile.TemporaryDirectory(prefix="drill-image-") as folder:
-        # In a mount namespace of its own: no mount is left if this is killed. An overlay may have one layer below
-        # only where it has one above.
+        # In a private mount namespace: no mount remains if this process is killed. An overlay with a single lower
+        # layer requires an upper layer.
         lower = ":".join([*map(str, layers), folder])
         alone = [
             "unshare",

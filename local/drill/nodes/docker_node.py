@@ -17,7 +17,7 @@ from local.drill.nodes.unshare_node import BOOT_DEADLINE, ENVIRONMENT, SHUT_DOWN
 
 _FIRST = Path(__file__).with_name("first.sh")
 _MARK = "LLM_FLEET_DRILL_COMMAND"
-"""Variable by which all processes of one command are found again: killing the engine's client does not end them."""
+"""Environment variable that marks the processes of one command: they do not end when the engine's client is killed."""
 _KILL_MARKED = """
 for place in /proc/[0-9]*; do
   if grep -qzx "$1" "$place/environ" 2>/dev/null; then kill -KILL "${place#/proc/}"; fi
@@ -35,7 +35,7 @@ class DockerNode:
     """See `local.drill.nodes.node.Node`."""
 
     def __init__(self, plan: NodePlan, engine: Engine, image: str, container: str, network: str, gateway: str) -> None:
-        """The plan of the node, its image, container name and network; nothing is created yet."""
+        """Set the plan of the node, its image, container name and network; nothing is created yet."""
         self._plan = plan
         self._engine = engine
         self._image = image
@@ -56,26 +56,26 @@ class DockerNode:
 
     @property
     def root(self) -> Path:
-        """Its file system as the machine sees it. Raises `NodeError` where it does not, or the node is off."""
+        """Its file system as the machine sees it. Raises `NodeError` if it cannot, or if the node is off."""
         pid = self._engine.run("inspect", "--format={{.State.Pid}}", self._container).stdout.strip()
         place = Path(f"/proc/{pid}/root")
         if pid == "0" or not os.access(place / "etc", os.R_OK):
-            raise NodeError(f"the file system of {self.name} is not to be seen from here: use read and write")
+            raise NodeError(f"this machine cannot see the file system of {self.name}: use `read` and `write`")
         return place
 
     @property
     def running(self) -> bool:
-        """Whether its init lives."""
+        """Whether its init is running."""
         done = self._engine.run("inspect", "--format={{.State.Running}}", self._container, check=False)
         return done.stdout.strip() == "true"
 
     def create(self) -> None:
-        """Make the container and boot it."""
+        """Create the container and boot the node."""
         self._engine.run(*self.creation())
         self._await_boot()
 
     def creation(self) -> list[str]:
-        """Return the engine's command that makes and starts the container."""
+        """Return the engine's command that creates and starts the container."""
         volumes = [f"--volume={what.absolute()}:{where}" for where, what in self._plan.shared.items()]
         volumes += [
             f"--tmpfs={where}:rw,exec,dev,suid,mode=755,size={size}" for where, size in self._plan.tmpfs.items()
@@ -87,13 +87,13 @@ class DockerNode:
             f"--hostname={self.name}",
             f"--network={self._network}",
             f"--ip={self.address}",
-            # Neighbors of a replaced node cache its old hardware address.
+            # Other nodes cache the MAC address of a replaced node.
             f"--mac-address={hardware_address(self.address)}",
             "--env=container=llm-fleet-drill",
             "--tmpfs=/run:rw,exec,mode=755",
             *volumes,
             *self._engine.container_options(),
-            # Not SIGRTMIN+3: systemd would halt and stay.
+            # Not SIGRTMIN+3: systemd would halt and not end.
             "--stop-signal=SIGRTMIN+4",
             "--entrypoint=/bin/bash",
             self._image,
@@ -148,7 +148,7 @@ class DockerNode:
         return [*self._engine.program, "exec", "--interactive", "--tty", self._container, *command]
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Make its file `path` hold `text`, whole or not at all."""
+        """Replace the content of its file `path` by `text`, atomically."""
         self.run("sh", "-ec", _WRITE, "write", path, f"{mode:o}", input=text)
 
     def read(self, path: str) -> str:
@@ -156,7 +156,7 @@ class DockerNode:
         self._require_on()
         if self.run("test", "-e", path, check=False).returncode:
             raise FileNotFoundError(f"{self.name} has no {path}")
-        # Not by `run`: it would make one kind of line end of all.
+        # Not by `run`, which would convert line endings.
         return subprocess.run(
             self._entering(("cat", path), {}), stdin=subprocess.DEVNULL, capture_output=True, check=True
         ).stdout.decode()
@@ -179,7 +179,7 @@ class DockerNode:
         self.create()
 
     def destroy(self) -> None:
-        """Power off and remove all that the machine holds of it."""
+        """Power off, and remove the container and its files."""
         self.power_off()
         self._engine.run("rm", "--force", "--volumes", self._container, check=False)
 
@@ -189,8 +189,8 @@ class DockerNode:
         return mark, {**ENVIRONMENT, **(env or {}), _MARK: mark}
 
     def _entering(self, command: tuple[str, ...], variables: Mapping[str, str]) -> list[str]:
-        # Values may be secrets: they come by the client's environment, and names alone by its command line. The
-        # client itself needs its own PATH and HOME.
+        # Values may be secrets: they are in the client's environment, and only their names are in its command line.
+        # The client itself requires its own PATH and HOME.
         named = [
             f"--env={name}={value}" if name in ENVIRONMENT else f"--env={name}" for name, value in variables.items()
         ]
@@ -212,7 +212,7 @@ class DockerNode:
                 return
             if not self.running:
                 said = self._engine.run("logs", self._container, check=False)
-                raise NodeError(f"{self.name} did not boot: {(said.stdout + said.stderr)[-2000:] or 'it said nothing'}")
+                raise NodeError(f"{self.name} did not boot: {(said.stdout + said.stderr)[-2000:] or 'no output'}")
             if time.monotonic() > end:
                 raise NodeError(f"{self.name} has not booted in {BOOT_DEADLINE:.0f} s: it is {state or 'silent'}")
             time.sleep(0.1)
@@ -223,7 +223,7 @@ def _for_client(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 class _StartedInside(Started):
-    """A command in a container: what it started there is killed there."""
+    """A command in a container; its processes are killed in the container."""
 
     def __init__(self, command: list[str], *, log: Path, env: Mapping[str, str], kill: Callable[[], None]) -> None:
         super().__init__(command, log=log, env=env)

@@ -6,13 +6,13 @@ import os
 from pathlib import Path, PurePosixPath
 
 _LINKS = 40
-"""As many symbolic links as the kernel follows in one path."""
+"""Maximum number of symbolic links that the kernel follows in one path."""
 
 
 def inside(root: Path, path: str) -> Path:
-    """Return where the node's `path` is below `root`, with all symbolic links followed as the node would.
+    """Return the location of the node's `path` below `root`, with all symbolic links resolved as on the node.
 
-    Without this, a link such as /etc/slurm -> /opt/slurm/etc would lead into the machine's own /opt.
+    Without this, a link such as /etc/slurm -> /opt/slurm/etc would point to /opt of the machine.
     """
     left = list(PurePosixPath(path).parts)[::-1]
     at: list[str] = []

@@ -18,14 +18,14 @@ class Done:
 
 
 class NodeError(RuntimeError):
-    """A node could not be made, reached or ended; the message says which and why."""
+    """A node could not be created, reached or ended; the message has its name and the cause."""
 
 
 class CommandError(NodeError):
     """A command on a node ended with a code other than 0, or not in time (`done.returncode` is then 124)."""
 
     def __init__(self, node: str, command: tuple[str, ...], done: Done) -> None:
-        """Take the node's name, what was run on it and how that ended."""
+        """Set the node's name, the command and its result."""
         said = (done.stderr.strip() or done.stdout.strip())[-2000:]
         super().__init__(f"{node}: `{' '.join(command)}` ended with {done.returncode}: {said}")
         self.done = done
@@ -36,7 +36,7 @@ class Running(Protocol):
 
     @property
     def pid(self) -> int:
-        """Its process, as the machine counts it."""
+        """Its process id on the machine."""
         ...
 
     def poll(self) -> int | None:
@@ -44,11 +44,11 @@ class Running(Protocol):
         ...
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return its exit code once it ends. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait until it ends; return its exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         ...
 
     def kill(self) -> None:
-        """Kill it and all that it started in its session (SIGKILL), and wait until it is gone."""
+        """Kill it and all processes of its session (SIGKILL), and wait until it has ended."""
         ...
 
 
@@ -67,16 +67,16 @@ class Node(Protocol):
 
     @property
     def root(self) -> Path:
-        """Its whole file system as the machine sees it (with its tmpfs while it runs, without once it is off).
+        """Its whole file system as the machine sees it (with its tmpfs only while the node runs).
 
-        Raises `NodeError` where the machine cannot see it (Docker Desktop): `read` and `write` work everywhere.
-        Mind absolute symbolic links: seen from the machine they point into the machine.
+        Raises `NodeError` if the machine cannot see it (Docker Desktop): `read` and `write` work everywhere.
+        Caution: absolute symbolic links point to files of the machine when they are followed here.
         """
         ...
 
     @property
     def running(self) -> bool:
-        """Whether its init lives."""
+        """Whether its init is running."""
         ...
 
     def run(
@@ -87,25 +87,25 @@ class Node(Protocol):
         input: str | None = None,
         check: bool = True,
     ) -> Done:
-        """Run `command` as its root to the end. It gets only `env`, PATH, HOME and LANG.
+        """Run `command` as root on the node to the end. Its environment is only `env`, PATH, HOME and LANG.
 
-        Raises `CommandError` when it ends with another code than 0 (unless not `check`) or not in `timeout` seconds.
+        Raises `CommandError` when it takes more than `timeout` seconds, or fails and `check` is true.
         """
         ...
 
     def start(self, *command: str, env: Mapping[str, str] | None = None, log: Path) -> Running:
-        """Start `command` as its root without waiting; both outputs are added to the machine's file `log`."""
+        """Start `command` as root on the node without waiting; both outputs are appended to `log` on the machine."""
         ...
 
     def on_terminal(self, *command: str) -> list[str]:
-        """Return `command` as the machine runs it on the node, with the caller's terminal.
+        """Return the command line with which the machine runs `command` on the node, with the caller's terminal.
 
         Raises `NodeError` when the node is off: it never runs on the machine itself.
         """
         ...
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Make its file `path` hold `text`, whole or not at all; folders above are made."""
+        """Replace the content of its file `path` by `text`, atomically; parent folders are created."""
         ...
 
     def read(self, path: str) -> str:
@@ -113,13 +113,13 @@ class Node(Protocol):
         ...
 
     def power_off(self) -> None:
-        """Simulate the loss of the machine: disconnect it, then kill its processes. Its disks stay."""
+        """Simulate the loss of the machine: disconnect it, then kill its processes. Its disks are kept."""
         ...
 
     def reboot(self) -> None:
-        """Shut down in order (or power off, where that takes too long), then boot with the same root.
+        """Shut down (or power off, if that takes too long), then boot with the same root.
 
-        tmpfs (instance storage, /run, /dev) comes up empty. A node that is off is booted.
+        tmpfs (instance storage, /run, /dev) is empty afterwards. A node that is off is booted.
         """
         ...
 
@@ -128,5 +128,5 @@ class Node(Protocol):
         ...
 
     def destroy(self) -> None:
-        """Power off and remove all that the machine holds of it. Doing so again does nothing."""
+        """Power off, and remove the node's files from the machine. A second call has no effect."""
         ...

@@ -11,23 +11,23 @@ from pathlib import Path
 
 
 def start_time(pid: int) -> int | None:
-    """Return when process `pid` was started, in the kernel's ticks since boot; `None` when there is none."""
+    """Return the start time of process `pid`, in clock ticks since boot; `None` when it does not exist."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # The command's name, in brackets, may hold anything; what follows the last bracket starts at the third field.
+    # The command's name, in parentheses, may have any characters; the third field follows the last parenthesis.
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in "ZX" else int(fields[19])
 
 
 class Started:
-    """A command that goes on in a session of its own (see `local.drill.nodes.node.Running`)."""
+    """A running command in its own session (see `local.drill.nodes.node.Running`)."""
 
     def __init__(
         self, command: Sequence[str], *, log: Path, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> None:
-        """Start `command`; both its outputs are added to `log`. It gets `env` alone, or the caller's environment."""
+        """Start `command` with the environment `env`, by default the caller's; both outputs are appended to `log`."""
         log.parent.mkdir(parents=True, exist_ok=True)
         with open(log, "ab") as file:
             self._process = subprocess.Popen(
@@ -42,7 +42,7 @@ class Started:
 
     @property
     def pid(self) -> int:
-        """Its process, as the machine counts it."""
+        """Its process id on the machine."""
         return self._process.pid
 
     def poll(self) -> int | None:
@@ -50,16 +50,16 @@ class Started:
         return self._process.poll()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Return its exit code once it ends. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
+        """Wait until it ends; return its exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         return self._process.wait(timeout)
 
     def kill(self) -> None:
-        """Kill it and its session's processes, and wait until it is gone."""
+        """Kill it and all processes of its session, and wait until it has ended."""
         kill_session(self._process)
 
 
 def kill_session(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> None:
-    """Kill `process`, which leads a process group, with everything in that group; wait for it alone."""
+    """Kill the process group of `process`, which is its leader, and wait for `process` alone."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

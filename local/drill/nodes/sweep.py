@@ -1,4 +1,4 @@
-"""Removes clusters of killed drills: only resources in their records, and only when the drill has ended."""
+"""Removes clusters of killed drills: only resources in their records, and only if the drill has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local.drill.work_folder import work_folder
 
 
 def sweep(work: Path | None = None, say: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Clear away the clusters below `work` (default: the drill's folder) whose drill is gone; return what was done."""
+    """Remove the clusters in `work` (default: the drill's folder) whose drill has ended; return a line for each."""
     done: list[str] = []
     for record, folder in records(work or work_folder()):
         if not record.is_owned():
@@ -24,7 +24,7 @@ def _clear(record: ClusterRecord, folder: Path) -> str:
     if record.engine:
         engine = find_engine((record.engine,))
         if engine is None:
-            return f"the cluster {record.name} is left: {record.engine}, which runs its nodes, does not answer"
+            return f"the cluster {record.name} was not removed: {record.engine}, which runs its nodes, does not answer"
         clear_containers(engine, record.name)
     clear(record.name, folder)
-    return f"cleared away the cluster {record.name}: the drill that made it (process {record.owner}) is gone"
+    return f"removed the cluster {record.name}: the drill that created it (process {record.owner}) has ended"

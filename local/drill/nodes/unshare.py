@@ -1,4 +1,4 @@
-"""Nodes on plain Linux, as root: what continuous integration uses. It needs util-linux, iproute2 and overlayfs."""
+"""Nodes on plain Linux, as root; used in continuous integration. Requires util-linux, iproute2 and overlayfs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from local.drill.nodes.unshare_node import UnshareNode
 
 _WATCHERS = Path("/proc/sys/fs/inotify/max_user_instances")
 _WATCHERS_WANTED = 4096
-"""A systemd takes several; with the kernel's 128, every node after about the 25th would hang at boot."""
+"""Each systemd uses several inotify instances; with the kernel's 128, nodes after about the 25th would hang at boot."""
 
 
 class UnshareBackend(ClusterNodes[UnshareNode]):
-    """One cluster's nodes (see `local.drill.nodes.backend.Backend`). What killed drills left is cleared away.
+    """One cluster's nodes (see `local.drill.nodes.backend.Backend`). Clusters of killed drills are removed first.
 
-    Everything is below `work` but the control groups (`llm-fleet-drill/<cluster>` in every hierarchy) and one limit of
-    the machine that is raised and stays so: fs.inotify.max_user_instances, to 4096.
+    Everything is in `work`, except the control groups (`llm-fleet-drill/<cluster>` in every hierarchy) and one limit of
+    the machine: fs.inotify.max_user_instances is raised to 4096 and not reset.
     """
 
     at_once = 16
@@ -34,7 +34,7 @@ class UnshareBackend(ClusterNodes[UnshareNode]):
     def __init__(
         self, image: Image, work: Path, *, subnet: str = "10.66.0.0/16", say: Callable[[str], None] = print
     ) -> None:
-        """Make the cluster's folder and network; no node yet. Raises `MissingPrerequisite` where that cannot be."""
+        """Create the cluster's folder and network, and no node yet. Raises `MissingPrerequisite` without root."""
         if os.geteuid() != 0:
             raise MissingPrerequisite("nodes on plain Linux need root: run the drill as root, or use --backend docker")
         provide("unshare", "nsenter", "setpriv", "ip", say=say)
@@ -56,14 +56,14 @@ class UnshareBackend(ClusterNodes[UnshareNode]):
         return self._network
 
     def close(self) -> None:
-        """Destroy all nodes and the network, and remove everything that was made for them."""
+        """Remove all nodes, the network and everything that was created for them."""
         if self._folder.exists():
             clear(self._cluster, self._folder)
 
     def _node(self, plan: NodePlan) -> UnshareNode:
         folder = self._folder / "nodes" / plan.name
         if folder.exists():
-            raise NodeError(f"there is a node {plan.name} already")
+            raise NodeError(f"a node {plan.name} already exists")
         folder.mkdir(parents=True)
         groups = ControlGroups(f"{self._cluster}/{plan.name}")
         return UnshareNode(plan, self._image.layers, folder, groups, self._network)

@@ -1,4 +1,4 @@
-"""A node on plain Linux: namespaces, an overlay over the image as its root, and systemd as its first process."""
+"""A node on plain Linux: namespaces, an overlay of the image as its root, and systemd as its first process."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from local.drill.nodes.processes import Started, kill_session
 
 BOOT = Path(__file__).with_name("boot.sh")
 BOOT_DEADLINE = 180.0
-"""Seconds: 64 nodes that boot side by side on two cores take well under half of it."""
+"""Seconds; 64 nodes that boot in parallel on two cores take much less than half of it."""
 SHUT_DOWN_DEADLINE = 20.0
-"""Seconds that services have to end before the power goes."""
+"""Seconds in which services must end before the node is powered off."""
 _HALT = signal.SIGRTMIN + 4
-"""Makes systemd end everything and then itself, see systemd(1)."""
+"""Signal at which systemd ends all services and then itself, see systemd(1)."""
 _NAMESPACES = ("--cgroup", "--mount", "--uts", "--ipc", "--net", "--pid")
 _ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _CAPABILITIES = "--bounding-set=-sys_time,-sys_module,-sys_rawio"
-"""Capabilities that root lacks in a node, because they would affect the machine. Also in boot.sh."""
+"""Capabilities that root does not have on a node, because they would affect the machine. Also in boot.sh."""
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/slurm/bin:/opt/slurm/sbin",
     "HOME": "/root",
@@ -47,7 +47,7 @@ class UnshareNode:
     def __init__(
         self, plan: NodePlan, layers: tuple[Path, ...], folder: Path, groups: ControlGroups, network: ClusterNetwork
     ) -> None:
-        """The plan of the node, the image's layers, its folder and the cluster's network; nothing is created yet."""
+        """Set the node's plan, image layers, folder and network; nothing is created yet."""
         self._plan = plan
         self._layers = layers
         self._folder = folder
@@ -75,11 +75,11 @@ class UnshareNode:
 
     @property
     def running(self) -> bool:
-        """Whether its init lives."""
+        """Whether its init is running."""
         return self._process is not None and self._process.poll() is None and self._init != 0
 
     def create(self) -> None:
-        """Make its root and boot it."""
+        """Create its root and boot the node."""
         for part in ("root", "notify"):
             (self._folder / part).mkdir(parents=True)
         self._fresh_root()
@@ -127,7 +127,7 @@ class UnshareNode:
         return self._entering(command)
 
     def write(self, path: str, text: str, mode: int = 0o644) -> None:
-        """Make its file `path` hold `text`, whole or not at all."""
+        """Replace the content of its file `path` by `text`, atomically."""
         target = inside(self.root, path)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -142,7 +142,7 @@ class UnshareNode:
             return file.read()
 
     def power_off(self) -> None:
-        """Lose the machine. First the network: the kernel would say good-bye for every connection of a process."""
+        """Simulate the loss of the machine: first the network, because the kernel closes a process's connections."""
         self._network.cut(self._cable)
         self._groups.kill()
         if self._process is not None:
@@ -163,7 +163,7 @@ class UnshareNode:
         self._boot()
 
     def destroy(self) -> None:
-        """Power off and remove all that the machine holds of it."""
+        """Power off, and remove the node's files from the machine."""
         self.power_off()
         self._remove_root()
         self._groups.remove()
@@ -177,7 +177,7 @@ class UnshareNode:
             self._process.wait(SHUT_DOWN_DEADLINE)
 
     def _entering(self, command: tuple[str, ...]) -> list[str]:
-        """Return `command` as the machine runs it: in the namespaces and control groups of the node's init."""
+        """Return the command line that runs `command` in the namespaces and control groups of the node's init."""
         if not self.running:
             raise NodeError(f"{self.name} is off")
         places = map(str, self._groups.of_process(self._init))
@@ -214,7 +214,7 @@ class UnshareNode:
 
     def _booting(self) -> list[str]:
         groups = [*map(str, self._groups.places), "--"]
-        # Debian 13's systemd refuses cgroup v1 without two options; the node has its own "kernel command line".
+        # Debian 13's systemd rejects cgroup v1 without two options; the node has its own "kernel command line".
         legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"] if is_legacy() else []
         apart = ["unshare", *_NAMESPACES, "--fork", "--kill-child", "--propagation=private"]
         return ["bash", str(JOIN), *groups, *apart, "bash", str(BOOT), str(self._folder), *legacy]
@@ -249,7 +249,7 @@ class UnshareNode:
 
 
 def hardware_address(address: str) -> str:
-    """Return the MAC address of the node with that IPv4 address: the same one each time it is made."""
+    """Return the MAC address of the node with that IPv4 address, the same each time it is created."""
     return "02:42:" + ":".join(f"{int(number):02x}" for number in address.split("."))
 
 
@@ -263,7 +263,7 @@ class _notifications:
         (self._folder / "socket").unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.settimeout(0.5)
-        # A socket's path may have 107 bytes, the work folder's may have more: it is named by way of an open folder.
+        # A socket's path may have at most 107 bytes, and the work folder's may be longer: use its file descriptor.
         handle = os.open(self._folder, os.O_PATH)
         try:
             self._socket.bind(f"/proc/self/fd/{handle}/socket")

@@ -1,1 +1,1 @@
-"""A cluster of AWS ParallelCluster on throwaway nodes: its configuration brought to life."""
+"""A cluster of AWS ParallelCluster on throwaway nodes, created from its configuration."""

@@ -1,4 +1,4 @@
-"""A ParallelCluster of the drill: nodes brought up by the actions of its configuration, and what can be done to it."""
+"""A ParallelCluster of the drill: nodes started with the actions of its configuration, and its operations."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _AT_ONCE = 4
 _SECONDS = 120.0
 _NEURON_DRIVER = "2.25.4.0"
 _SCRATCH_SIZE = "8G"
-"""A file system in memory, which uses only the written size: nodes require 5 GiB of free space."""
+"""Size of the file system in memory, which uses only the written size: nodes require 5 GiB of free space."""
 
 
 class ActionFailed(AssertionError):
-    """A custom action ended with another exit code than 0; the message has ParallelCluster's error and the log."""
+    """A custom action failed; the message has ParallelCluster's error and the log."""
 
 
 class ParallelClusterDrill:
-    """One cluster. Make it inside its back end's context, which ends its nodes; end it with `stop`.
+    """One cluster. Create it inside its back end's context, which removes its nodes at its end; end it with `stop`.
 
     Source: assumption parallelcluster-nodes-as-in-its-code
     """
 
     def __init__(self, view: ParallelClusterView, backend: Backend, aws: AwsEmulator) -> None:
-        """Take the cluster, what makes nodes, and the AWS emulator that it was deployed to."""
+        """Set the cluster, the back end and the AWS emulator to which the cluster is deployed."""
         self._backend = backend
         self._aws = aws
         self.services = Services(backend, aws.endpoint)
@@ -61,7 +61,7 @@ class ParallelClusterDrill:
         self._manifest = _manifest(view, aws)
         self._interpreter = interpreter.wanted_by(self._manifest, image_folder())
         self.nodes: dict[str, Node] = {}
-        """By host name, of those that are up."""
+        """The running nodes, by host name."""
         self._platform = ParallelCluster(
             view,
             endpoint=self.services.endpoint,
@@ -71,7 +71,7 @@ class ParallelClusterDrill:
 
     @property
     def view(self) -> ParallelClusterView:
-        """The cluster as it is configured now."""
+        """The cluster's current configuration."""
         return self._platform.view
 
     @property
@@ -96,7 +96,7 @@ class ParallelClusterDrill:
 
     @property
     def worker(self) -> Node:
-        """A node of a queue that is up."""
+        """A running node of a queue."""
         machines = self.machines
         return next(node for name, node in self.nodes.items() if machines[name].kind == COMPUTE)
 
@@ -106,13 +106,13 @@ class ParallelClusterDrill:
         return self.view.region
 
     def on_machine(self, path: str) -> Path:
-        """Return where this machine has what is called `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
+        """Return the path on this machine of `path` on the nodes' Lustre file system, e.g. `/fsx/runs`."""
         ((id, mounted),) = self.view.lustre
         (system,) = (one for one in self._systems if one.id == id)
         return self._shared / "file-systems" / system.dns_name / Path(path).relative_to(mounted)
 
     def bring_up(self) -> None:
-        """Boot all nodes that do not wait for a job, configure them, run their actions, and wait for Slurm.
+        """Boot head, login and static nodes, configure them, run their actions, and wait for Slurm.
 
         Raises `ActionFailed`.
         """
@@ -123,7 +123,7 @@ class ParallelClusterDrill:
         made = self._backend.create_all([self._plan(one) for one in wanted])
         self.nodes = {one.host_name: node for one, node in zip(wanted, made, strict=True)}
         head, *others = wanted
-        self._configure(head)  # the others mount what it shares
+        self._configure(head)  # the others mount its shared folders
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(self._configure, others))
         self.run_actions(one.host_name for one in wanted)
@@ -131,7 +131,7 @@ class ParallelClusterDrill:
         self.slurm.wait_for_states(*static, state="idle", seconds=60)
 
     def start_for_a_job(self, *, seconds: float = 30) -> list[str]:
-        """Wait until slurmctld resumes nodes, start them as ParallelCluster does; return their names."""
+        """Wait until slurmctld resumes nodes, and start them as ParallelCluster does; return their names."""
         until("slurmctld resumes a node", self._requested_for, seconds=seconds)
         names = self._requested_for()
         for name in names:
@@ -142,18 +142,18 @@ class ParallelClusterDrill:
         return names
 
     def _requested_for(self) -> list[str]:
-        """Return the names of nodes that slurmctld resumed and that are not up."""
+        """Return the names of nodes that slurmctld resumed and that do not run yet."""
         return [name for name in self.head.read(RESUMED).split() if name not in self.nodes]
 
     def replace(self, *names: str) -> None:
-        """End nodes and start others in their places, by the configuration of now. Raises `ActionFailed`."""
+        """Replace nodes by new ones, with the current configuration. Raises `ActionFailed`."""
         for name in names:
             self.nodes[name].replace()
             self._configure(self.machines[name])
         self.run_actions(names)
 
     def update(self, view: ParallelClusterView) -> None:
-        """Apply a changed configuration: head and login nodes run `OnNodeUpdated`, nodes of queues stay as they are.
+        """Apply a changed configuration: head and login nodes run `OnNodeUpdated`; nodes of queues do not change.
 
         Raises `ActionFailed`.
         """
@@ -170,7 +170,7 @@ class ParallelClusterDrill:
                 self._platform.finalize(self.nodes[name], self.machines[name])
 
     def run_action(self, name: str, action: Action) -> str:
-        """Run `action` on the node to its end; return ParallelCluster's error message, empty for none."""
+        """Run `action` on the node to its end; return ParallelCluster's error message, empty if it succeeded."""
         log = self._backend.folder / f"{name}.log"
         code = self._platform.start_action(self.nodes[name], CONFIGURED, action, log).wait(_SECONDS)
         return self.error(name) if code else ""
@@ -187,7 +187,7 @@ class ParallelClusterDrill:
         return self.nodes[name].read(ERROR)
 
     def report(self, name: str) -> dict[str, Any]:
-        """Return the report that the last start of the node left on it."""
+        """Return the report of the node's last start."""
         return json.loads(self.nodes[name].read(REPORT))
 
     def stop(self) -> None:
@@ -221,15 +221,15 @@ class ParallelClusterDrill:
 
 
 def _has_instance_store(machine: Machine) -> bool:
-    """Return whether the configuration says where its instance store is to be."""
+    """Return whether the configuration sets the mount point of the instance store."""
     return machine.scratch != "/scratch"
 
 
 def _manifest(view: ParallelClusterView, aws: AwsEmulator) -> dict[str, Any]:
-    """Return the manifest of the bundle that the nodes of the queues load."""
+    """Return the manifest of the bundle that nodes of queues load."""
     actions = (view.action(one, CONFIGURED) for one in view.machines() if one.kind == COMPUTE)
-    reported = next((action for action in actions if action is not None), None)
-    return fetch(aws.client("s3"), reported.arguments[0]).manifest if reported else {"downloads": {"files": []}}
+    action = next((action for action in actions if action is not None), None)
+    return fetch(aws.client("s3"), action.arguments[0]).manifest if action else {"downloads": {"files": []}}
 
 
 def _mounts(view: ParallelClusterView, systems: list[FileSystem]) -> dict[str, tuple[str, str]]:

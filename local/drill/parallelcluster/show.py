@@ -1,4 +1,4 @@
-"""`make drill` of a fleet with a ParallelCluster: brings it up, runs jobs, and reports how its nodes came up."""
+"""`make drill` of a fleet with a ParallelCluster: starts the cluster, runs jobs, and reports how its nodes started."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
         say(f"deploying {fleet_file.name} to the AWS emulator")
         aws.deploy(fleet_file)
         view = aws.parallelclusters()[0]
-        say(f"{view.name} is deployed: its configuration passed ParallelCluster's own schema and validators")
+        say(f"{view.name} is deployed: its configuration passed ParallelCluster's schema and validators")
         with make_backend(backend, say=say) as made:
             cluster = ParallelClusterDrill(view, made, aws)
             try:
@@ -44,9 +44,9 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
 
 
 def _report(cluster: ParallelClusterDrill, say: Say) -> None:
-    say("booting, configuring and running the actions of all nodes that do not wait for a job")
+    say("booting and configuring head, login and static nodes, and running their actions")
     cluster.bring_up()
-    say("every step of every node is done and verified, slurmd is registered")
+    say("every step of every node is done and verified, and slurmd has registered")
     machines = cluster.machines.values()
     static = [one for one in machines if one.kind == COMPUTE and not one.is_dynamic]
     asking = next((one.host_name for one in machines if one.kind == LOGIN), cluster.head.name)
@@ -65,20 +65,20 @@ def _report(cluster: ParallelClusterDrill, say: Say) -> None:
         say(f"started {', '.join(cluster.start_for_a_job())}")
         ended = cluster.slurm.wait_for_job(job, "COMPLETED", "FAILED", seconds=60)
         assert ended.state == "COMPLETED", f"job {job} ended as {ended.state}"
-        say(f"job {job} has run there")
+        say(f"job {job} ran on it")
 
 
 def _table(cluster: ParallelClusterDrill) -> Table:
     table = Table("node", "group", "code", "seconds", "steps", "changes")
     for name in cluster.nodes:
-        reported = cluster.report(name)
-        changes = sum(len(step["changes"]) for step in reported["steps"])
+        report = cluster.report(name)
+        changes = sum(len(step["changes"]) for step in report["steps"])
         table.add_row(
             name,
-            reported["node"]["group"],
-            reported["code"],
-            f"{reported['seconds']:.1f}",
-            str(len(reported["steps"])),
+            report["node"]["group"],
+            report["code"],
+            f"{report['seconds']:.1f}",
+            str(len(report["steps"])),
             str(changes),
         )
     return table

@@ -11,7 +11,7 @@ HEAD, COMPUTE, LOGIN = "HeadNode", "ComputeFleet", "LoginNode"
 """Types of nodes, the values of `cfn_node_type`."""
 CONFIGURED, UPDATED = "OnNodeConfigured", "OnNodeUpdated"
 _NETWORK = "10.66"
-"""Where the drill's nodes are; the third number distinguishes head and login nodes from those of queues."""
+"""Subnet of the drill's nodes; the third number distinguishes head and login nodes from those of queues."""
 
 Section = Mapping[str, Any]
 
@@ -21,26 +21,26 @@ class Machine:
     """One node."""
 
     host_name: str
-    """Of queues: `<queue>-<st or dy>-<compute resource>-<n>`, which is also its name in Slurm."""
+    """For nodes of queues `<queue>-<st or dy>-<compute resource>-<n>`, which is also the name in Slurm."""
     address: str
     kind: str
     section: Section
-    """What the configuration says of it: `HeadNode`, a queue or a login pool."""
+    """Its section of the configuration: `HeadNode`, a queue or a login pool."""
     instance_type: str
 
     @property
     def queue(self) -> str | None:
-        """Name of its queue; `None` on head and login nodes."""
+        """Name of its queue; `None` for head and login nodes."""
         return self.section["Name"] if self.kind == COMPUTE else None
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether it starts for a job only."""
+        """Whether it starts only for a job."""
         return self.kind == COMPUTE and self.host_name.startswith(f"{self.queue}-dy-")
 
     @property
     def scratch(self) -> str:
-        """Where the instance store is mounted, if there is one.
+        """Mount point of the instance store, if the instance type has one.
 
         Source: code of ParallelCluster 3.16.1, pcluster/constants.py, DEFAULT_EPHEMERAL_DIR
         """
@@ -66,10 +66,10 @@ class ParallelClusterView:
     name: str
     region: str
     configuration: Section
-    """As ParallelCluster takes it; numbers may be texts, as CloudFormation hands them over."""
+    """The configuration in ParallelCluster's schema; numbers may be strings, as CloudFormation passes them."""
 
     def machines(self) -> list[Machine]:
-        """Return all nodes that may ever be: the head node first, then login nodes, then those of queues."""
+        """Return all possible nodes: the head node first, then login nodes, then nodes of queues."""
         head = self.configuration["HeadNode"]
         found = [Machine("ip-10-66-0-10", f"{_NETWORK}.0.10", HEAD, head, head["InstanceType"])]
         for pool in self.configuration.get("LoginNodes", {}).get("Pools", ()):
@@ -86,19 +86,19 @@ class ParallelClusterView:
         return list(self.configuration["Scheduling"]["SlurmQueues"])
 
     def action(self, machine: Machine, event: str) -> Action | None:
-        """Return the action of `machine` at `event`; `None` when there is none.
+        """Return the action of `machine` at `event`; `None` when it has none.
 
-        Without `Args` it is nothing either: ParallelCluster's own runner then takes the action for absent.
+        Also `None` for an action without `Args`: ParallelCluster's runner ignores such an action.
         """
         for section in self._sections():
             if section.get("Name") == machine.section.get("Name") and _kind(section) == _kind(machine.section):
-                reported = section.get("CustomActions", {}).get(event)
-                return Action(reported["Script"], tuple(reported["Args"])) if reported and "Args" in reported else None
+                action = section.get("CustomActions", {}).get(event)
+                return Action(action["Script"], tuple(action["Args"])) if action and "Args" in action else None
         return None
 
     @property
     def lustre(self) -> list[tuple[str, str]]:
-        """The Lustre file systems that exist already: id and mount point."""
+        """The existing Lustre file systems: id and mount point."""
         return [
             (storage["FsxLustreSettings"]["FileSystemId"], storage["MountDir"])
             for storage in self.configuration.get("SharedStorage", ())

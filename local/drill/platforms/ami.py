@@ -1,4 +1,4 @@
-"""What the HyperPod AMI configures by itself before `OnInitComplete` runs the scripts."""
+"""Emulates the configuration by the HyperPod AMI itself, before `OnInitComplete` runs the scripts."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def configure(node: Node, instance: Instance, view: ClusterView) -> None:
 
 
 def _mount(storage: dict[str, Any]) -> list[str]:
-    """What is mounted where, and as what; defaults of the paths are the API's."""
+    """Return device, mount point and type of each mount; default paths are those of the API."""
     if "FsxLustreConfig" in storage:
         lustre = storage["FsxLustreConfig"]
         return [f"{lustre['DnsName']}@tcp:/{lustre['MountName']}", lustre.get("MountPath", "/fsx"), "lustre"]

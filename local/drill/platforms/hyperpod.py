@@ -1,15 +1,16 @@
 """Emulates HyperPod's agents on a node, before and after the lifecycle scripts.
 
-Emulated, in this order (SageMaker developer guide, HyperPod with Slurm; what is read and called by
-the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026):
+Emulated, in this order (SageMaker developer guide, HyperPod with Slurm; files and programs that
+the public lifecycle scripts of awslabs/awsome-distributed-ai, July 2026, use):
 
-1. the machine is there: munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on the
-   controller the agent's `slurm.conf`. Credentials of the node's role come from its metadata service there; here from
-   a file of the AWS SDKs, with the AWS emulator's address
-2. the bundle is copied out of its bucket to `/tmp/<bucket>/<prefix>/`; S3 keeps no run bits, the entry script gets one
+1. the machine starts with munge's key, `/etc/hosts`, `resource_config.json`, `provisioning_parameters.json`, and on
+   the controller the agent's `slurm.conf`. On a real node, credentials of its role come from the metadata service;
+   here they are in a file of the AWS SDKs, with the AWS emulator's address
+2. the bundle is copied from its bucket to `/tmp/<bucket>/<prefix>/`; S3 does not store execute permissions, and only
+   the entry script gets one
 3. with `OnInitComplete`, the AMI configures the node (`ami.py`)
-4. the script is run as root in that folder, its output goes to `/var/log/provision/provisioning.log`, and any exit code
-   but 0 makes the node one that failed
+4. the script is run as root in that folder, its output is written to `/var/log/provision/provisioning.log`, and with
+   any exit code other than 0 the node has failed
 """
 
 import json
@@ -30,7 +31,7 @@ _PLUGINS = """\
 include /opt/slurm/etc/plugstack.conf.d/*
 required /opt/slurm/lib/drill/auto_resume.so
 """
-"""srun's `--auto-resume` comes with a plugin of the AMI; how it is listed there is not known."""
+"""srun's `--auto-resume` is part of a plugin of the AMI; how the AMI's plugstack.conf lists it is unknown."""
 
 
 class HyperPod:
@@ -48,9 +49,9 @@ class HyperPod:
         cpus: Mapping[str, int],
         profile: Mapping[str, str] = slurm_conf.DRILL_PROFILE,
     ) -> None:
-        """Take the cluster, the AWS emulator's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
+        """Set the cluster, the `endpoint` at which nodes reach the AWS emulator, and more DNS names (`names`).
 
-        `cpus`: of each instance type.
+        `cpus`: number of CPUs by instance type.
         """
         self.view = view
         self._endpoint = endpoint
@@ -60,7 +61,7 @@ class HyperPod:
         self._munge_key = secrets.token_bytes(1024)
 
     def prepare(self, node: Node, instance: Instance, *, listed: Collection[str] | None = None) -> None:
-        """Do what is done before any script: `listed` are the instances that resource_config.json names already."""
+        """Configure the node before any script: `listed` are the instances that resource_config.json already has."""
         files = [
             NodeFile("/etc/munge/munge.key", self._munge_key, 0o400, "munge"),
             NodeFile.of("/etc/hosts", self._hosts()),
@@ -75,12 +76,12 @@ class HyperPod:
             files += [NodeFile.of(slurm_conf.PATH, text), NodeFile.of(f"{_ETC}/plugstack.conf", _PLUGINS)]
             put(node, files)
         else:
-            # What other nodes know of plugins is what slurmctld sends them, which is plugstack.conf alone.
+            # Other nodes get their plugins from slurmctld, which sends only plugstack.conf.
             # Source: assumption slurm-sends-plugstack-without-patterns
             put(node, files, then=f"rm -rf {_ETC}/plugstack.conf {_ETC}/plugstack.conf.d")
 
     def update_slurm_conf(self, controller: Node) -> None:
-        """Write the controller's slurm.conf again, as the agent does when the cluster changed."""
+        """Write the controller's slurm.conf again, as the agent does when the cluster has changed."""
         controller.write(slurm_conf.PATH, slurm_conf.agent_slurm_conf(self.view, self._cpus, self._profile))
 
     def update_resource_config(self, node: Node, *, listed: Collection[str] | None = None) -> None:
@@ -88,7 +89,7 @@ class HyperPod:
         node.write(resource_config.PATH, resource_config.resource_config(self.view, listed=listed))
 
     def stage(self, node: Node, instance: Instance, bundle: Bundle) -> None:
-        """Copy the bundle to where HyperPod puts it, without run bits but for the script that it will run."""
+        """Copy the bundle to the same folder as HyperPod, with execute permission for the entry script only."""
         script = self.view.group(instance.group).script
         put(
             node,
@@ -104,7 +105,7 @@ class HyperPod:
     ) -> Running:
         """Run the group's script as HyperPod does, without waiting.
 
-        `log`: what the shell around it says. `env`: what a scenario adds to the environment.
+        `log`: for the output of the shell that starts it. `env`: environment variables that a scenario adds.
         """
         script = self.view.group(instance.group).script
         command = f"cd '{bundle.folder}' && exec './{script}' >>{LOG} 2>&1"
@@ -113,13 +114,13 @@ class HyperPod:
         )
 
     def _hosts(self) -> str:
-        """The names that VPC DNS and the agent give: of the nodes, of file systems, of nothing else."""
+        """Return /etc/hosts with the names from VPC DNS and the agent: only nodes and file systems."""
         lines = ["127.0.0.1 localhost", *(f"{one.address} {one.host_name}" for one in self.view.instances)]
         lines += [f"{address} {name}" for name, address in self._names.items()]
         return "\n".join(lines) + "\n"
 
     def _provisioning_parameters(self) -> str:
-        """Legacy file, said to be written for clusters configured by API too (awslabs/awsome-distributed-ai)."""
+        """Legacy file; according to awslabs/awsome-distributed-ai, clusters configured by API also have it."""
         by_role = {group.role: group.name for group in self.view.groups}
         parameters: dict[str, object] = {
             "version": "1.0.0",
@@ -137,9 +138,9 @@ class HyperPod:
 
 
 def aws_settings(region: str, endpoint: str, *, home: str = "/root", owner: str = "root") -> list[NodeFile]:
-    """Return the stand-in of a node's role and region: files that the AWS SDKs read, with dummy keys.
+    """Return the stand-in for a node's role and region: files that the AWS SDKs read, with dummy keys.
 
-    Source: emulation, there is no metadata service here
+    Source: emulation, the drill has no metadata service
     """
     keys = "[default]\naws_access_key_id = testing\naws_secret_access_key = testing\n"
     settings = f"[default]\nregion = {region}\nendpoint_url = {endpoint}\ns3 =\n  addressing_style = path\n"

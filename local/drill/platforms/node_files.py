@@ -1,4 +1,4 @@
-"""Puts many files on a node in one command, each with its owner and mode."""
+"""Writes many files to a node in one command, each with its owner and mode."""
 
 import base64
 import io
@@ -20,12 +20,12 @@ class NodeFile:
 
     @classmethod
     def of(cls, path: str, text: str, mode: int = 0o644, owner: str = "root") -> "NodeFile":
-        """Return the file `path` that holds `text`."""
+        """Return the file `path` with the content `text`."""
         return cls(path, text.encode(), mode, owner)
 
 
 def put(node: Node, files: Iterable[NodeFile], *, then: str = "true") -> None:
-    """Put `files` on `node` and run the shell command `then`. Raises `CommandError`."""
+    """Write `files` to `node` and run the shell command `then`. Raises `CommandError`."""
     packed = base64.b64encode(_tar(files)).decode()
     node.run("sh", "-ec", f"base64 -d | tar -xzp -C / ; {then}", input=packed)
 

@@ -3,14 +3,14 @@
 Emulated, in this order (AWS ParallelCluster User Guide, custom bootstrap actions; user data of the
 package aws-parallelcluster 3.16.1; aws/aws-parallelcluster-cookbook):
 
-1. `/etc/parallelcluster/cfnconfig` says what the node is; AWS calls it unsupported. Nodes of queues know their name in
-   Slurm from `slurm_plugin/slurm_nodename`
-2. the head node shares `/opt/slurm` and, unless shared storage is mounted there, `/home`; here by a folder of the
-   machine, bound in place of NFS. Shared storage is mounted, with lines in `/etc/fstab`; the instance store is a file
-   system in memory
-3. munge and Slurm are configured and, on the head node, slurmctld is started; the configuration is ParallelCluster's
-4. the one file of the action is fetched from S3 and run as root with its arguments: see `fetch_and_run.sh`
-5. only then slurmd is started on nodes of queues, and static ones are taken back into service
+1. `/etc/parallelcluster/cfnconfig` has the type of the node; AWS does not support its use. On nodes of queues,
+   `slurm_plugin/slurm_nodename` has the name in Slurm
+2. the head node shares `/opt/slurm` and, unless shared storage is mounted there, `/home`; here with a bind mount of a
+   folder of the machine in place of NFS. Shared storage is mounted, with lines in `/etc/fstab`; the instance store is a
+   file system in memory
+3. munge and Slurm are configured as by ParallelCluster, and slurmctld is started on the head node
+4. the single file of the action is fetched from S3 and run as root with its arguments: see `fetch_and_run.sh`
+5. after that, slurmd is started on nodes of queues, and static nodes are set to RESUME
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from local.drill.platforms.parallelcluster_slurm import EPILOGS, ETC, PROLOGS, R
 from local.drill.stand_ins.shared import SHARED
 
 LOG = "/var/log/cfn-init.log"
-"""Where an action's standard output goes on the head node; on others it is cloud-init's own log."""
+"""Log of an action's standard output on the head node; on other nodes it is cloud-init's log."""
 ERROR = "/var/log/parallelcluster/bootstrap_error_msg"
-"""ParallelCluster's error message of an action that failed."""
+"""File with ParallelCluster's error message about an action that failed."""
 RESUMED = f"{SHARED}/resumed"
 """Nodes that slurmctld resumed: one line of host names per request."""
 _RUNNER = "/opt/parallelcluster/scripts/fetch_and_run"
@@ -47,7 +47,7 @@ fi
 
 
 class ParallelCluster:
-    """ParallelCluster's part for one cluster.
+    """ParallelCluster's work on the nodes of one cluster.
 
     Source: assumption parallelcluster-nodes-as-in-its-code
     """
@@ -60,7 +60,7 @@ class ParallelCluster:
         names: Mapping[str, str],
         mounts: Mapping[str, tuple[str, str]],
     ) -> None:
-        """Take the cluster, the AWS emulator's `endpoint` as nodes reach it, and what DNS knows besides: `names`.
+        """Set the cluster, the `endpoint` at which nodes reach the AWS emulator, and more DNS names (`names`).
 
         `mounts`: shared storage by mount point, each with its type and device.
         """
@@ -71,7 +71,7 @@ class ParallelCluster:
         self._munge_key = secrets.token_bytes(1024)
 
     def configure(self, node: Node, machine: Machine) -> None:
-        """Do what is done before the action."""
+        """Configure the node before the action."""
         is_head = machine.kind == HEAD
         daemons = "munge slurmctld" if is_head else "munge"
         files = [
@@ -95,7 +95,7 @@ class ParallelCluster:
         return node.start("bash", "-c", command, "fetch_and_run", event, action.script, *action.arguments, log=log)
 
     def finalize(self, node: Node, machine: Machine) -> None:
-        """Do what is done after `OnNodeConfigured` has ended with 0."""
+        """Finish the node after `OnNodeConfigured` has ended with 0."""
         if machine.kind != COMPUTE:
             return
         node.run("sh", "-ec", _start("slurmd"))
@@ -104,11 +104,11 @@ class ParallelCluster:
             node.run("/opt/slurm/bin/scontrol", "update", *arguments, check=False)
 
     def action(self, machine: Machine, event: str = CONFIGURED) -> Action | None:
-        """Return what the configuration has the node run."""
+        """Return the daemons that the node runs by its configuration."""
         return self.view.action(machine, event)
 
     def _of_head(self) -> list[NodeFile]:
-        """Slurm's configuration, and the programs that it names."""
+        """Return Slurm's configuration and the programs in it."""
         resume = f'#!/bin/bash\n/opt/slurm/bin/scontrol show hostnames "$1" >>{RESUMED}\n'
         return [
             *(NodeFile.of(f"{ETC}/{name}", text) for name, text in conf_files(self.view).items()),
@@ -129,7 +129,7 @@ class ParallelCluster:
         ]
 
     def _hosts(self) -> str:
-        """The names that Route 53 and VPC DNS give."""
+        """Return /etc/hosts with the names from Route 53 and VPC DNS."""
         domain = f"{self.view.name}.pcluster"
         lines = [f"{one.address} {one.host_name}.{domain} {one.host_name}" for one in self.view.machines()]
         lines += [f"{address} {name}" for name, address in self._names.items()]

@@ -2,8 +2,8 @@
 
 Known: the file includes `slurm_parallelcluster.conf`; nodes are in the state CLOUD, queues are partitions; `Prolog` and
 `Epilog` are all files of two folders (AWS ParallelCluster User Guide, "Slurm prolog and epilog"; templates of
-aws/aws-parallelcluster-cookbook). Of static nodes the drill makes ordinary ones: there is no daemon that launches them.
-Timeouts are the drill's own.
+aws/aws-parallelcluster-cookbook). Static nodes are ordinary nodes in the drill, which has no daemon that launches them.
+The timeouts are those of the drill.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Delegate=yes
 [Install]
 WantedBy=multi-user.target
 """
-"""slurmd's on nodes of queues, which see the head node's configuration in a shared folder."""
+"""The unit of slurmd on nodes of queues, which read the head node's configuration from a shared folder."""
 _CPUS = 128
 
 
 def conf_files(view: ParallelClusterView) -> dict[str, str]:
-    """Return the files below `ETC` by name.
+    """Return the files in `ETC` by name.
 
     Source: assumption parallelcluster-nodes-as-in-its-code
     """

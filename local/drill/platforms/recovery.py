@@ -1,10 +1,10 @@
-"""HyperPod's recovery of nodes: it performs requests made in Slurm, and replaces a machine that was lost.
+"""HyperPod's node recovery: it performs requests in Slurm, and replaces a lost machine.
 
 Emulated (SageMaker developer guide, automatic node recovery and manual replacement): a node with the Slurm reason
-`Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced by
-itself (NodeRecovery=Automatic). Not emulated: how long that takes (20 to 30 minutes), and that a replacement that fails
-is not tried again. A lost machine is replaced a little after Slurm called it down, so that what Slurm does about the
-loss is seen first: its job goes on a spare.
+`Action:Replace` is replaced, one with `Action:Reboot` is rebooted; exact, case-sensitive. A lost machine is replaced
+automatically (NodeRecovery=Automatic). Not emulated: the duration (20 to 30 minutes), and that a failed replacement is
+not repeated. A lost machine is replaced shortly after Slurm has marked it down, so that Slurm's own reaction is seen
+first: the job continues on a spare node.
 """
 
 import threading
@@ -19,9 +19,9 @@ from local.drill.slurm import NotInTime, Slurm
 REPLACE, REBOOT = "Action:Replace", "Action:Reboot"
 _PAUSE = 0.5
 _PATIENCE = 20.0
-"""Seconds between a node's being down and its replacement."""
+"""Seconds between the moment when a node is down and its replacement."""
 _HEALING = 180.0
-"""Seconds that the replacement of lost nodes may take after a scenario has failed."""
+"""Maximum seconds for the replacement of lost nodes after a scenario has failed."""
 
 
 class Recoverable(Protocol):
@@ -42,7 +42,7 @@ class Recoverable(Protocol):
         ...
 
     def replace(self, name: str) -> None:
-        """Replace a node; return once its script has ended with 0."""
+        """Replace a node; return when its script has ended with 0."""
         ...
 
     def reboot(self, name: str) -> None:
@@ -50,12 +50,12 @@ class Recoverable(Protocol):
         ...
 
     def resume(self, name: str) -> None:
-        """Give a node back to Slurm once it has registered."""
+        """Make a node available to Slurm when it has registered."""
         ...
 
 
 class Recovery(AbstractContextManager["Recovery"]):
-    """The watcher, in a thread of its own for as long as its context lasts.
+    """The watcher, in its own thread until its context ends.
 
     Source: assumption hyperpod-recovery-by-slurm-reason
     """
@@ -66,11 +66,11 @@ class Recovery(AbstractContextManager["Recovery"]):
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="recovery", daemon=True)
         self.error: BaseException | None = None
-        """What ended the watcher before its time."""
+        """The exception that ended the watcher early."""
         self._looks = 0
         self._down_since: dict[str, float] = {}
         self.recovered: list[str] = []
-        """Names of the nodes that it gave back, in order."""
+        """Names of the recovered nodes, in order."""
 
     def wait_for(self, name: str, *, seconds: float) -> None:
         """Wait until the watcher has recovered the node. Raises the watcher's exception, or `NotInTime`."""
@@ -83,7 +83,7 @@ class Recovery(AbstractContextManager["Recovery"]):
             time.sleep(_PAUSE / 5)
 
     def looks(self, times: int) -> None:
-        """Wait until the watcher has looked `times` more often. Raises what ended it."""
+        """Wait until the watcher has checked the nodes `times` more times. Raises the watcher's exception."""
         wanted = self._looks + times
         while self._looks < wanted:
             if self.error is not None:
@@ -105,7 +105,7 @@ class Recovery(AbstractContextManager["Recovery"]):
             raise self.error
 
     def _recover_what_was_lost(self) -> None:
-        """Let the watcher replace the nodes that a failed scenario lost, so that the scenarios after it do not fail."""
+        """Let the watcher replace the nodes that a failed scenario lost, so that later scenarios do not fail."""
         deadline = time.monotonic() + _HEALING
         while self.error is None and time.monotonic() < deadline:
             names = self._cluster.host_names.values()
@@ -126,7 +126,7 @@ class Recovery(AbstractContextManager["Recovery"]):
         try:
             states, reasons = slurm.states(), slurm.reasons()
         except CommandError:
-            return  # the controller is away: its state is unknown
+            return  # the controller does not answer: states are unknown
         for host, name in self._cluster.host_names.items():
             if reasons.get(host) == REBOOT:
                 self._cluster.reboot(name)

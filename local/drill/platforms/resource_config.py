@@ -1,6 +1,6 @@
-"""`resource_config.json`, as HyperPod writes it on every node.
+"""`resource_config.json`, as HyperPod writes it to every node.
 
-Shape: as the public lifecycle scripts of awslabs/awsome-distributed-ai (July 2026) read it. Not compared with
+Format: as the public lifecycle scripts of awslabs/awsome-distributed-ai (July 2026) read it. Not compared with
 a real node (assumption: hyperpod-agent-files).
 """
 
@@ -14,10 +14,10 @@ PATH = "/opt/ml/config/resource_config.json"
 
 
 def resource_config(view: ClusterView, *, listed: Collection[str] | None = None, slurm_config: bool = True) -> str:
-    """Return the file's text. `listed`: names of the instances that it lists already; default: all.
+    """Return the file's text. `listed`: names of the instances in it; default: all.
 
-    A group none of whose instances is listed has `Instances: null`, as while nodes come up. Not `slurm_config`: without
-    the controller's address in a block of its own. When the platform writes that, no document says.
+    A group without listed instances has `Instances: null`, as during the start of nodes. Without `slurm_config`, the
+    file has no separate block with the controller's address. No document says when the platform writes that block.
     Source: assumption hyperpod-agent-files
     Source: assumption hyperpod-controller-address-in-slurm-config
     """
@@ -52,13 +52,13 @@ def _instance(instance: Instance, group: Group) -> dict[str, Any]:
 
 
 def _accelerated(group: Group) -> bool:
-    """Whether its nodes get labels of the network's topology: accelerator nodes do, others have null."""
+    """Whether its nodes have labels of the network topology: accelerator nodes do, for others they are null."""
     family = group.instance_type.removeprefix("ml.")
     return family.startswith(("p", "trn", "g"))
 
 
 def _label(instance: Instance) -> dict[str, str]:
-    """Two leaves below one spine: enough for a topology with something to choose."""
+    """Return labels with two leaves below one spine: enough for a topology in which the order matters."""
     leaf = instance.number % 2
     return {
         "network-node-layer-1": "nn-spine",

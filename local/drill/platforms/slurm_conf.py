@@ -3,8 +3,8 @@
 Known: the agent owns ClusterName, SlurmctldHost, NodeName and PartitionName and writes them again when the cluster
 changes; `TaskPlugin=task/none` and `permit_job_expansion` (for auto-resume); configless; `accounting.conf` is included;
 node names are `ip-A-B-C-D`; all nodes, the login node too, are in the default partition `dev`; each Compute group has
-its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Not known: everything else in the
-file. What is not known is Slurm's own default here, with short timeouts.
+its partitions (SageMaker developer guide; issues of awslabs/awsome-distributed-ai). Everything else in the file is
+unknown; here it has Slurm's defaults, with short timeouts.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ PATH = "/opt/slurm/etc/slurm.conf"
 DRILL_PROFILE: Mapping[str, str] = MappingProxyType(
     {
         "SlurmdTimeout": "8",
-        # What is left of a job whose node was lost has so long to end: training that waits for the lost node does not.
+        # Time for the remaining tasks of a job with a lost node to end: training that waits for the node does not end.
         "KillWait": "5",
         "TCPTimeout": "1",
         "MessageTimeout": "5",
@@ -25,13 +25,13 @@ DRILL_PROFILE: Mapping[str, str] = MappingProxyType(
         "SchedulerParameters": "permit_job_expansion,sched_interval=2,bf_interval=2",
     }
 )
-"""What differs from production, so that the loss of a node is not waited for: a requeued batch job alone would wait
-cred_expire + 1 s, 121 s by default (measured with Slurm 24.11.5)."""
+"""Settings that differ from production, so that the drill does not wait after the loss of a node: a requeued batch job
+alone would wait cred_expire + 1 s, 121 s by default (measured with Slurm 24.11.5)."""
 
 _FIXED = (
     "SlurmUser=slurm",
     "SlurmctldParameters=enable_configless",
-    # A node that comes back after it was lost is taken back without an operator.
+    # A lost node that returns is available again without an operator.
     "ReturnToService=2",
     "AuthType=auth/munge",
     "CredType=cred/munge",
@@ -43,13 +43,13 @@ _FIXED = (
     "TaskPlugin=task/none",
     "SelectType=select/cons_tres",
     "JobRequeue=1",
-    # The nodes are as large as the instance types say, not as the machine that plays them.
+    # The size of nodes is that of their instance types, not that of this machine.
     "SlurmdParameters=config_overrides",
 )
 
 
 def agent_slurm_conf(view: ClusterView, cpus: Mapping[str, int], profile: Mapping[str, str] = DRILL_PROFILE) -> str:
-    """Return the file's text. `cpus`: how many an instance type has; `profile`: the timeouts.
+    """Return the file's text. `cpus`: number of CPUs by instance type; `profile`: the timeouts.
 
     Source: assumption hyperpod-agent-files
     """
@@ -68,7 +68,7 @@ def agent_slurm_conf(view: ClusterView, cpus: Mapping[str, int], profile: Mappin
 
 
 def _nodes(view: ClusterView, cpus: Mapping[str, int]) -> list[str]:
-    """One line a node that runs slurmd: every one but the controller."""
+    """Return one line for each node that runs slurmd: all except the controller."""
     return [
         f"NodeName={one.host_name} NodeAddr={one.address} CPUs={cpus.get(view.group(one.group).instance_type, 2)} "
         "State=UNKNOWN"

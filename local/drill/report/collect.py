@@ -19,14 +19,14 @@ from local.drill.training.outcome import Training
 
 _SPANS = (
     ("scripts", "srun", "from the start of the scripts on all nodes to the first srun over all of them"),
-    ("scripts", "scripts-ended", "until the last script has ended, its report in S3"),
+    ("scripts", "scripts-ended", "until the last script has ended and its report is in S3"),
     ("replace", "recovered", "from the start of a replacement to a healthy node"),
 )
-"""Measured spans: from an event of the first type to the next of the second, and their description."""
+"""Measured intervals: from an event of the first kind to the next one of the second, and their description."""
 
 
 def collect(cluster: DrillCluster, *, title: str, verdict: str, training: Training | None = None) -> Run:
-    """Return the report of what `cluster` did so far, and of what was trained on it."""
+    """Return the report of the run of `cluster` so far, and of the training on it."""
     entries = cluster.journal.entries
     return Run(
         title=title,
@@ -46,7 +46,7 @@ def collect(cluster: DrillCluster, *, title: str, verdict: str, training: Traini
 
 
 def timings(entries: list[Entry]) -> dict[str, float]:
-    """Return the first of each span that was measured, in seconds."""
+    """Return the seconds of the first interval of each type that was measured."""
     found: dict[str, float] = {}
     for begin, end, what in _SPANS:
         started = next((entry.at for entry in entries if entry.what == begin), None)

@@ -1,4 +1,4 @@
-"""The loss curves: a wide line for the undisturbed run, and on it a thin one for the run that lost a node."""
+"""The loss curves: a wide line for the undisturbed run, and a thin one for the run that lost a node."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Scale:
 
 
 def curves(training: Training) -> str:
-    """Return the SVG: a point a step, a step that was taken again as a ring, the loss of the node as a line."""
+    """Return the SVG: a point for each step, a ring for each repeated step, a line for the loss of the node."""
     rows = [*training.undisturbed.rows, *training.disturbed.rows]
     losses = [row.loss for row in rows]
     steps = [row.step for row in rows]
@@ -52,7 +52,7 @@ def _points(scale: _Scale, rows: Sequence[Row]) -> str:
 
 
 def _lines(scale: _Scale, rows: Sequence[Row]) -> str:
-    """One line for each start of the run, in a color of its own: each goes back to the newest checkpoint."""
+    """Return a line for each start of the run; restarts have another color and begin at the newest checkpoint."""
     starts = sorted({row.restart for row in rows})
     parts = [[row for row in rows if row.restart == start] for start in starts]
     return "".join(
@@ -70,7 +70,7 @@ def _rings(scale: _Scale, training: Training) -> str:
         seen.add(row.step)
     return "".join(
         f'<circle class="again" cx="{scale.x(row.step):.1f}" cy="{scale.y(row.loss):.1f}" r="4">'
-        f"<title>step {row.step} was taken again: loss {row.loss:.4f}</title></circle>"
+        f"<title>step {row.step} was repeated: loss {row.loss:.4f}</title></circle>"
         for row in again
     )
 
@@ -78,7 +78,7 @@ def _rings(scale: _Scale, training: Training) -> str:
 def _loss_of_the_node(scale: _Scale, training: Training) -> str:
     last = max((row for row in training.disturbed.rows if row.at <= training.lost_at), key=lambda row: row.at)
     x = scale.x(last.step)
-    words = f"{training.lost_node} is lost; {training.seconds_to_first_step:.0f} s later it goes on"
+    words = f"{training.lost_node} is lost; training continues after {training.seconds_to_first_step:.0f} s"
     return (
         f'<line class="lost" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>'
         f'<text class="lost" x="{x + 6:.1f}" y="{_TOP + 12}">{escape(words)}</text>'
@@ -100,4 +100,4 @@ def _axes(scale: _Scale) -> str:
         for loss in (low + gap * number for number in range(int((high - low) / gap) + 1))
     ]
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    return "".join(marks) + f'<text class="axis" x="{middle:.0f}" y="{_HEIGHT - 8}">step (loss upwards)</text>'
+    return "".join(marks) + f'<text class="axis" x="{middle:.0f}" y="{_HEIGHT - 8}">step (vertical axis: loss)</text>'

@@ -10,14 +10,14 @@ from typing import Any, cast
 from local.drill.training.outcome import Training
 
 ENVIRONMENT = "training_environment"
-"""The step that makes what jobs run in."""
+"""The step that builds the environment of jobs."""
 _SHORTEST_WAIT = 1.0
 """Seconds."""
 
 
 @dataclass(frozen=True)
 class StepRun:
-    """One step in one start of a node. Times are seconds since 1970, `None` when it never began."""
+    """One step in one start of a node. Times are seconds since 1970, `None` when it did not begin."""
 
     name: str
     summary: str
@@ -26,7 +26,7 @@ class StepRun:
     started: float | None
     ended: float | None
     seconds: Mapping[str, float]
-    """Of `apply` and `verify`."""
+    """Seconds of `apply` and `verify`."""
     changes: tuple[str, ...]
     attempts: int
     code: str | None
@@ -44,7 +44,7 @@ class ScriptRun:
     ended: float
     exit_code: int
     code: str
-    """`OK`, or the failure's stable code; `none` when the node left no report."""
+    """`OK`, or the code of the failure; `none` when the node left no report."""
     cause: str | None
     remedy: str | None
     steps: tuple[StepRun, ...]
@@ -53,7 +53,7 @@ class ScriptRun:
 
 @dataclass(frozen=True)
 class StandInUse:
-    """A stand-in that was called at least once."""
+    """A stand-in that was called at least once, and the number of calls."""
 
     name: str
     plays: str
@@ -64,20 +64,20 @@ class StandInUse:
 
 @dataclass(frozen=True)
 class Environment:
-    """The build of the training environment: one node builds it, the others use it."""
+    """The build of the training environment: one node builds it, and the others use it."""
 
     builder: str
     seconds: float
-    """Of the step on the node that built it, fetching included."""
+    """Seconds of the step on the node that built it, downloads included."""
     waited: int
-    """Other nodes that found it whole once it was built, and verified it."""
+    """Number of other nodes that waited until it was built, and verified it."""
     verify_seconds: float
-    """The longest that one of all took to verify it."""
+    """Maximum seconds that a node took to verify it."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing of the run's story."""
+    """One event of the run."""
 
     at: float
     node: str
@@ -91,7 +91,7 @@ class Run:
 
     title: str
     verdict: str
-    """`healthy`, or what is wrong in one line."""
+    """`healthy`, or one line about the error."""
     machine: str
     content_hash: str
     proof: tuple[str, ...]
@@ -102,38 +102,38 @@ class Run:
     scripts: tuple[ScriptRun, ...]
     stand_ins: tuple[StandInUse, ...]
     timings: Mapping[str, float] = field(default_factory=dict[str, float])
-    """What was measured, in seconds, by what it is."""
+    """Measured intervals in seconds, by description."""
     environment: Environment | None = None
-    """How what jobs run in came to be; `None` where the fleet has none."""
+    """The build of the training environment; `None` if the fleet has none."""
     training: Training | None = None
-    """What was trained; `None` where nothing was."""
+    """The training; `None` if nothing was trained."""
 
 
 def read_script_run(
     report: Mapping[str, Any] | None, *, node: str, role: str, started: float, ended: float, exit_code: int
 ) -> ScriptRun:
-    """Return one start of a node from the report that it left; `None` when it left none."""
-    reported = report or {}
-    begun = _time(reported.get("started"), started)
+    """Return one start of a node, from the node's `report` if it left one."""
+    values = report or {}
+    begun = _time(values.get("started"), started)
     return ScriptRun(
         node=node,
         role=role,
         started=started,
         ended=ended,
         exit_code=exit_code,
-        code=str(reported.get("code", "none")),
-        cause=reported.get("cause"),
-        remedy=reported.get("remedy"),
-        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", reported.get("steps") or [])),
-        slowest_path=tuple(reported.get("slowest_path") or ()),
+        code=str(values.get("code", "none")),
+        cause=values.get("cause"),
+        remedy=values.get("remedy"),
+        steps=tuple(_step(step, begun) for step in cast("list[dict[str, Any]]", values.get("steps") or [])),
+        slowest_path=tuple(values.get("slowest_path") or ()),
     )
 
 
 def waited_for(run: ScriptRun, runs: Iterable[ScriptRun]) -> dict[str, str]:
-    """Return the steps of `run` that changed nothing while another node took the same step, with that node's name.
+    """Return the steps of `run` that changed nothing while another node ran the same step, with that node's name.
 
-    Such a step waited for shared work: one node does it, and the others find it done. Shorter overlaps than
-    `_SHORTEST_WAIT` are a coincidence of steps that each node takes for itself.
+    Such a step waited for work that only one node does for all. Overlaps shorter than `_SHORTEST_WAIT` are coincidences
+    of steps that each node does for itself.
     """
     others = [
         (other.node, step)
@@ -152,7 +152,7 @@ def waited_for(run: ScriptRun, runs: Iterable[ScriptRun]) -> dict[str, str]:
 
 
 def slowest_path(runs: Sequence[ScriptRun]) -> str:
-    """Return in words which steps of which node determined when the last of `runs` ended; empty when unknown."""
+    """Return the slowest node of `runs` and the steps that determined its end, as text; empty when unknown."""
     slowest = max(runs, key=lambda run: run.ended)
     if not slowest.slowest_path:
         return ""
@@ -162,7 +162,7 @@ def slowest_path(runs: Sequence[ScriptRun]) -> str:
 
 
 def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
-    """Return how the environment came to be in the first starts of nodes; `None` where none was built."""
+    """Return the build of the environment in the first starts of nodes; `None` if none was built."""
     firsts = {run.node: run for run in reversed(list(scripts))}
     steps = {name: step for name, run in firsts.items() for step in run.steps if step.name == ENVIRONMENT}
     built = [name for name, step in steps.items() if step.changes and step.state == "done"]
@@ -177,20 +177,20 @@ def environment_of(scripts: Iterable[ScriptRun]) -> Environment | None:
     )
 
 
-def _step(reported: Mapping[str, Any], begun: float) -> StepRun:
-    started, ended = reported.get("started"), reported.get("ended")
+def _step(step: Mapping[str, Any], begun: float) -> StepRun:
+    started, ended = step.get("started"), step.get("ended")
     return StepRun(
-        name=str(reported["name"]),
-        summary=str(reported.get("summary") or reported["name"]),
-        state=str(reported["state"]),
+        name=str(step["name"]),
+        summary=str(step.get("summary") or step["name"]),
+        state=str(step["state"]),
         started=None if started is None else begun + float(started),
         ended=None if ended is None else begun + float(ended),
-        seconds=dict(reported.get("seconds") or {}),
-        changes=tuple(reported.get("changes") or ()),
-        attempts=int(reported.get("attempts") or 0),
-        code=reported.get("code"),
-        cause=reported.get("cause"),
-        remedy=reported.get("remedy"),
+        seconds=dict(step.get("seconds") or {}),
+        changes=tuple(step.get("changes") or ()),
+        attempts=int(step.get("attempts") or 0),
+        code=step.get("code"),
+        cause=step.get("cause"),
+        remedy=step.get("remedy"),
     )
 
 

@@ -12,9 +12,9 @@ from local.drill.report.training import of_environment, section
 
 _STYLE = Path(__file__).parent / "page.css"
 _LEGEND = (
-    ("done", "changed something and verified it"),
-    ("same", "was correct already"),
-    ("wait", "waited for another node to do it"),
+    ("done", "made a change and verified it"),
+    ("same", "was already correct"),
+    ("wait", "waited for the work of another node"),
     ("bad", "failed"),
     ("line", "the script before and after its steps"),
 )
@@ -43,7 +43,7 @@ def page(run: Run) -> str:
 
 
 def acts(run: Run) -> list[tuple[str, list[ScriptRun]]]:
-    """Return the starts that belong together: those that overlap in time, each act with its title."""
+    """Return the starts in groups that overlap in time, each group with its title."""
     numbered: list[tuple[int, ScriptRun]] = []
     end, number = 0.0, 0
     for script in sorted(run.scripts, key=lambda script: script.started):
@@ -59,10 +59,10 @@ def acts(run: Run) -> list[tuple[str, list[ScriptRun]]]:
 
 
 def _numbers(run: Run) -> str:
-    reported = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
+    numbers = [(f"{value:.1f} s", what) for what, value in run.timings.items()]
     if run.environment:
-        reported.append(of_environment(run.environment))
-    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in reported)
+        numbers.append(of_environment(run.environment))
+    shown = "".join(f"<div><b>{value}</b><span>{escape(what)}</span></div>" for value, what in numbers)
     return f'<div class="numbers">{shown}</div>' if shown else ""
 
 
@@ -72,26 +72,26 @@ def _act(title: str, runs: list[ScriptRun]) -> str:
     legend = "".join(f'<i style="background: var(--{color})"></i>{text}' for color, text in _LEGEND)
     return (
         f"<h2>Scripts on {escape(title)}</h2>{timeline(runs)}"
-        f'<p class="legend">{legend}<br>{escape(words)} Point at a bar to read more.</p>'
+        f'<p class="legend">{legend}<br>{escape(words)} Move the pointer over a bar for details.</p>'
     )
 
 
 def _failures(run: Run) -> str:
-    reported = [
+    failures = [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(step.code)}</code> in {escape(step.name)}: '
         f"{escape(step.cause or '')}<br>What to do: {escape(step.remedy or '')}</div>"
         for script in run.scripts
         for step in script.steps
         if step.code
     ]
-    reported += [
+    failures += [
         f'<div class="failure"><b>{escape(script.node)}</b> <code>{escape(script.code)}</code> '
         f"{escape(script.cause or f'ended with {script.exit_code} and left no report')}<br>"
         f"What to do: {escape(script.remedy or 'read its log')}</div>"
         for script in run.scripts
         if script.exit_code and not any(step.code for step in script.steps)
     ]
-    return f"<h2>Failures</h2>{''.join(reported)}" if reported else ""
+    return f"<h2>Failures</h2>{''.join(failures)}" if failures else ""
 
 
 def _story(run: Run) -> str:
@@ -111,10 +111,10 @@ def _stand_ins(run: Run) -> str:
     )
     settings = ", ".join(f"{name}={value}" for name, value in run.profile.items())
     return (
-        "<h2>Stand-ins</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were the real programs. Replaced by a "
+        "<h2>Stand-ins</h2><p>systemd, munge, Slurm, slurmdbd and MariaDB were real. Replaced by a "
         f"stand-in:</p><table><tr><th></th><th>calls</th><th>plays</th><th>refuses</th><th>cannot</th></tr>{rows}"
-        f"</table><p>Slurm's settings that differ from production, so that nothing is waited for: "
-        f"<code>{escape(settings)}</code>. VPC DNS was <code>/etc/hosts</code>.</p>"
+        f"</table><p>Slurm settings that differ from production, to avoid waiting: "
+        f"<code>{escape(settings)}</code>. VPC DNS was replaced by <code>/etc/hosts</code>.</p>"
     )
 
 

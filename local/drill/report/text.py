@@ -1,4 +1,4 @@
-"""The report in a few lines for the terminal."""
+"""The summary of the report for the terminal."""
 
 from __future__ import annotations
 

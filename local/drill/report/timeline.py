@@ -1,4 +1,4 @@
-"""The picture: every step of every node over time, as one SVG."""
+"""The timeline: every step of every node, as one SVG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from local.drill.report.model import ScriptRun, StepRun, waited_for
 _WIDTH, _LEFT, _RIGHT, _TOP = 1180, 130, 24, 30
 _LANE, _GAP = 15, 7
 _LETTER = 6.1
-"""Width of a letter in a bar, in pixels."""
+"""Width of a letter of a bar's text, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class _Scale:
 
 
 def timeline(runs: Sequence[ScriptRun]) -> str:
-    """Return the SVG of `runs`: a row a node, a bar a step, the path that decided when all was done in strong lines."""
+    """Return the SVG of `runs`: a row for each node, a bar for each step, the slowest path with thick outlines."""
     scale = _Scale(min(run.started for run in runs), max(run.ended for run in runs))
     slowest = max(runs, key=lambda run: run.ended)
     rows: list[str] = []
@@ -41,7 +41,7 @@ def timeline(runs: Sequence[ScriptRun]) -> str:
 
 
 def lanes(steps: Sequence[StepRun]) -> list[list[StepRun]]:
-    """Return the steps in as few lanes as hold them without one lying over another, in the order they began."""
+    """Return the steps in the smallest number of lanes without overlaps, in the order of their start."""
     made: list[list[StepRun]] = []
     for step in sorted((step for step in steps if step.started is not None), key=_started):
         free = next((lane for lane in made if _ended(lane[-1]) <= _started(step)), None)
@@ -86,7 +86,7 @@ def _bar(step: StepRun, y: float, scale: _Scale, *, on_path: bool, waited_for: s
 
 
 def hover_text(step: StepRun, waited_for: str | None = None) -> str:
-    """Return the details of a step, shown when the pointer is on its bar."""
+    """Return the details of a step, which the page shows when the pointer is over its bar."""
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in step.seconds.items())
     lines = [
         f"{step.name}: {step.summary}",

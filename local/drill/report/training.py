@@ -1,4 +1,4 @@
-"""The report's section about training, for the page and for the terminal."""
+"""The section of the report about training, for the page and for the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from local.drill.training.outcome import Trained, Training
 
 
 def section(training: Training) -> str:
-    """Return the page's part."""
+    """Return the HTML of the section."""
     rows = "".join(
         f'<tr><td>{escape(run.name)}</td><td class="number">{len(run.rows)}</td><td class="number">{run.restarts}</td>'
         f'<td class="number">{run.rows[-1].loss:.6f}</td><td class="number">{run.checkpoint_share:.1%}</td>'
@@ -23,15 +23,15 @@ def section(training: Training) -> str:
         f'<h2>Training, and the loss of a node</h2><div class="numbers">{numbers}</div>{curves(training)}'
         '<p class="legend"><i style="background: var(--whole)"></i>undisturbed run (wide line)'
         '<i style="background: var(--path)"></i>second run until the node was lost'
-        '<i style="background: var(--resumed)"></i>second run after its restart; rings: steps that were taken again</p>'
-        "<table><tr><th></th><th>steps taken</th>"
+        '<i style="background: var(--resumed)"></i>second run after its restart; rings: repeated steps</p>'
+        "<table><tr><th></th><th>steps</th>"
         "<th>restarts</th><th>last loss</th><th>checkpoints</th><th>SHA-256 of all parameters at the end</th></tr>"
         f'{rows}</table><p class="verdict{"" if good else " wrong"}">{escape(_verdict(training))}</p>'
     )
 
 
 def of_environment(environment: Environment) -> tuple[str, str]:
-    """Return the seconds that its making took, and in words what that is."""
+    """Return the seconds of the build, and their description."""
     return (
         f"{environment.seconds:.1f} s",
         f"to build the training environment, once, on {environment.builder}; {environment.waited} other nodes found it "
@@ -40,17 +40,17 @@ def of_environment(environment: Environment) -> tuple[str, str]:
 
 
 def lines(training: Training) -> list[str]:
-    """Return the same as `section` in lines."""
-    reported = [f"{value:>8}  {what}" for value, what in _numbers(training)]
-    reported += [_line(run) for run in (training.undisturbed, training.disturbed)]
-    return [*reported, _verdict(training)]
+    """Return the content of `section` as lines of text."""
+    numbers = [f"{value:>8}  {what}" for value, what in _numbers(training)]
+    numbers += [_line(run) for run in (training.undisturbed, training.disturbed)]
+    return [*numbers, _verdict(training)]
 
 
 def _numbers(training: Training) -> list[tuple[str, str]]:
     return [
         (f"{training.seconds_to_first_step:.1f} s", "from the loss of a node to the first step after it"),
-        (str(training.steps_lost), "steps were lost with it and run again"),
-        (f"{training.undisturbed.checkpoint_share:.1%}", "of the time of steps was spent on checkpoints"),
+        (str(training.steps_lost), "steps were lost with it and repeated"),
+        (f"{training.undisturbed.checkpoint_share:.1%}", "of the training time was spent on checkpoints"),
     ]
 
 
@@ -65,7 +65,7 @@ def _line(run: Trained) -> str:
 
 def _verdict(training: Training) -> str:
     if training.is_same and training.is_same_curve:
-        return "Both ended with the same parameters, bit by bit, and each step had the same loss."
+        return "Both runs ended with identical parameters, and each step had the same loss."
     if training.is_same:
-        return "Both ended with the same parameters, but steps had another loss: this is an error."
-    return "They ended with other parameters: what was trained depends on the loss of a node."
+        return "Both runs ended with identical parameters, but some steps had different losses: this is an error."
+    return "The runs ended with different parameters: the result depends on the loss of a node. This is an error."

@@ -91,15 +91,15 @@ def _wait_for_a_step(state: Any, wanted: set[str], run: Running) -> str | None:
             steps: dict[str, dict[str, Any]] = json.loads(state.read_text())["steps"]
         except (OSError, ValueError, KeyError):
             steps = {}
-        for name, reported in steps.items():
-            if name in wanted and reported["state"] == "running":
+        for name, step in steps.items():
+            if name in wanted and step["state"] == "running":
                 return name
         time.sleep(0.002)
     return None
 
 
-def _shape(reported: dict[str, object]) -> set[str]:
+def _shape(fingerprint: dict[str, object]) -> set[str]:
     """Return what two nodes of one role and of two clusters have in common: which files there are, which units run."""
-    units = {f"{name}: {what}" for name, what in reported.items() if name.endswith("units")}
-    files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in reported if name.startswith("/")}
+    units = {f"{name}: {what}" for name, what in fingerprint.items() if name.endswith("units")}
+    files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in fingerprint if name.startswith("/")}
     return units | {name for name in files if not name.startswith(_OWN_TO_EACH) and not _LITTER.match(name)}

@@ -118,6 +118,6 @@ def _fetched(cluster: DrillCluster) -> int:
 
 
 def _report(cluster: DrillCluster) -> dict[str, Any]:
-    reported = cluster.report(cluster.workers[0].name)
-    assert reported is not None
-    return reported
+    report = cluster.report(cluster.workers[0].name)
+    assert report is not None
+    return report

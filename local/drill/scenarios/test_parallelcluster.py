@@ -126,8 +126,8 @@ def test_running_an_action_again_changes_nothing(cluster: ParallelClusterDrill):
 
     names = (HEAD, LOGIN, SECOND)
     with ThreadPoolExecutor() as pool:
-        reported = list(pool.map(again, names))
-    assert reported == ["", "", ""]
+        errors = list(pool.map(again, names))
+    assert errors == ["", "", ""]
     for name in names:
         report = cluster.report(name)
         assert {step["name"]: step["changes"] for step in report["steps"] if step["changes"]} == {}, name
@@ -180,6 +180,6 @@ def _bundles(cluster: ParallelClusterDrill) -> dict[str, str]:
     return {name: cluster.report(name)["bundle"]["content_hash"] for name in cluster.nodes}
 
 
-def _code(reported: str) -> int:
+def _code(error: str) -> int:
     """Return the exit code in ParallelCluster's message of a failed action."""
-    return int(reported.strip().removesuffix(".").rpartition(" ")[2])
+    return int(error.strip().removesuffix(".").rpartition(" ")[2])

@@ -64,17 +64,17 @@ def test_it_is_old_and_does_not_know_this_node(cluster: DrillCluster, worker: In
 
 
 def test_it_is_another_clusters(cluster: DrillCluster, worker: Instance):
-    reported = json.loads(resource_config(cluster.view))
-    reported["ClusterConfig"]["ClusterName"] = "other"
-    with _file(cluster, worker, json.dumps(reported)):
+    config = json.loads(resource_config(cluster.view))
+    config["ClusterConfig"]["ClusterName"] = "other"
+    with _file(cluster, worker, json.dumps(config)):
         assert _code(cluster, worker) == "LFN11"
 
 
 def test_it_gives_this_node_to_two_groups(cluster: DrillCluster, worker: Instance):
-    reported = json.loads(resource_config(cluster.view))
-    workers, login = (next(g for g in reported["InstanceGroups"] if g["Name"] == name) for name in ("workers", "login"))
+    config = json.loads(resource_config(cluster.view))
+    workers, login = (next(g for g in config["InstanceGroups"] if g["Name"] == name) for name in ("workers", "login"))
     login["Instances"].append(workers["Instances"][0])
-    with _file(cluster, worker, json.dumps(reported)):
+    with _file(cluster, worker, json.dumps(config)):
         assert _code(cluster, worker) == "LFN13"
 
 

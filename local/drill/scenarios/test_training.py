@@ -39,14 +39,14 @@ def test_the_environment_is_built_once_and_verified_by_all(cluster: DrillCluster
 
 def test_a_worker_is_lost_and_the_run_ends_with_the_same_parameters(trains: Trains):
     """The job goes back into the queue by itself, the spare takes the lost node's place, and steps are taken again."""
-    reported = trains.reported
-    print(f"first step {reported.seconds_to_first_step:.1f} s after the loss, {reported.steps_lost} steps lost")
-    assert reported.is_same
-    assert (reported.undisturbed.restarts, reported.disturbed.restarts) == (0, 1)
-    assert reported.seconds_to_first_step < SECONDS_TO_FIRST_STEP
-    assert reported.steps_lost <= trains.run.checkpoint.every
-    first, second = reported.nodes
-    lost = trains.cluster.instance(reported.lost_node).host_name
+    training = trains.training
+    print(f"first step {training.seconds_to_first_step:.1f} s after the loss, {training.steps_lost} steps lost")
+    assert training.is_same
+    assert (training.undisturbed.restarts, training.disturbed.restarts) == (0, 1)
+    assert training.seconds_to_first_step < SECONDS_TO_FIRST_STEP
+    assert training.steps_lost <= trains.run.checkpoint.every
+    first, second = training.nodes
+    lost = trains.cluster.instance(training.lost_node).host_name
     assert lost in first
     assert lost not in second
     assert len(second) == len(first) == trains.run.plan.nodes

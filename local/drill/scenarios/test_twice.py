@@ -17,9 +17,9 @@ def test_scripts_run_twice_change_nothing(cluster: DrillCluster):
     for name, node in cluster.nodes.items():
         assert differences(before[name], fingerprint(node)) == [], name
         assert _daemons(cluster, name) == started[name], f"{name}: a daemon was restarted"
-        reported = cluster.report(name)
-        assert reported is not None
-        assert [(step["name"], step["changes"]) for step in reported["steps"] if step["changes"]] == [], name
+        report = cluster.report(name)
+        assert report is not None
+        assert [(step["name"], step["changes"]) for step in report["steps"] if step["changes"]] == [], name
     done = cluster.slurm.wait_for_job(job, "COMPLETED", "FAILED", seconds=30)
     assert (done.state, done.restarts) == ("COMPLETED", 0)
 

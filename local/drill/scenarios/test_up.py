@@ -22,28 +22,28 @@ def test_the_bundle_that_ran_is_the_one_in_the_bucket(cluster: DrillCluster):
     for name, node in cluster.nodes.items():
         assert node.read(f"{bundle.folder}/SHA256SUMS").encode() == bundle.files["SHA256SUMS"], name
         node.run("sh", "-c", f"cd {bundle.folder} && sha256sum --check --strict --quiet SHA256SUMS")
-        reported = cluster.report(name)
-        assert reported is not None
-        assert reported["bundle"]["content_hash"] == bundle.content_hash
+        report = cluster.report(name)
+        assert report is not None
+        assert report["bundle"]["content_hash"] == bundle.content_hash
 
 
 def test_a_job_can_be_submitted_on_the_login_node_and_is_accounted_for(cluster: DrillCluster):
     (login,) = cluster.view.of_role("Login")
     answer = cluster.node(login.name).run("srun", "--partition=trn1", "--nodes=3", "hostname", timeout=60)
     assert sorted(answer.stdout.split()) == sorted(one.host_name for one in cluster.workers)
-    reported = cluster.slurm.run("sacct", "--noheader", "--allocations", "--format=State,NNodes", "--parsable2").stdout
-    assert "COMPLETED|3" in reported.split()
+    accounted = cluster.slurm.run("sacct", "--noheader", "--allocations", "--format=State,NNodes", "--parsable2").stdout
+    assert "COMPLETED|3" in accounted.split()
     _jobs_are_held_to_the_limits_of_their_account(cluster)
 
 
 def _jobs_are_held_to_the_limits_of_their_account(cluster: DrillCluster) -> None:
     """As the fleet file has them: slurmdbd knows them, and slurmctld lets no job of ada's go beyond."""
     shown = ("--noheader", "--parsable2", "show", "associations", "cluster=train", "user=")
-    reported = cluster.slurm.run(
+    associations = cluster.slurm.run(
         "sacctmgr", *shown, "format=Account,ParentName,Fairshare,MaxSubmitJobs,MaxWall,GrpTRES,MaxTRES"
     ).stdout.split()
-    assert {"lab|root|10|||mem=5000000M,node=8|", "research|lab|1|80|2-00:00:00||node=4"} <= {*reported}
-    assert "llm-fleet|root|1||||" in reported, "the image's own user is held to nothing"
+    assert {"lab|root|10|||mem=5000000M,node=8|", "research|lab|1|80|2-00:00:00||node=4"} <= {*associations}
+    assert "llm-fleet|root|1||||" in associations, "the image's own user is held to nothing"
     held = _submit_as_ada(cluster, "--time=3-0")
     assert held.returncode == 0, held.stderr
     try:
@@ -73,9 +73,9 @@ def test_the_shared_file_system_is_one_for_all(cluster: DrillCluster):
     cluster.node(first.name).run("sh", "-c", "echo hello >/fsx/greeting")
     assert cluster.node(second.name).read("/fsx/greeting") == "hello\n"
     requested = {call.arguments[0] for call in calls(cluster.shared) if call.name == "mount.lustre"}
-    (reported,) = (one for one in json.loads(cluster.bundle.files["fleet.json"])["mounts"] if one["kind"] == "lustre")
-    assert requested == {f"{reported['dns_name']}@tcp:/{reported['mount_name']}"}
-    assert reported["dns_name"] in {one.dns_name for one in cluster.aws.file_systems()}
+    (lustre,) = (one for one in json.loads(cluster.bundle.files["fleet.json"])["mounts"] if one["kind"] == "lustre")
+    assert requested == {f"{lustre['dns_name']}@tcp:/{lustre['mount_name']}"}
+    assert lustre["dns_name"] in {one.dns_name for one in cluster.aws.file_systems()}
 
 
 def test_plugins_of_srun_are_known_by_what_the_controller_sends(cluster: DrillCluster):

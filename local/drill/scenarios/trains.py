@@ -17,7 +17,7 @@ class Trains:
 
     cluster: DrillCluster
     run: TrainingRun
-    reported: Training
+    training: Training
 
     @property
     def undisturbed(self) -> RunOnCluster:
@@ -36,4 +36,4 @@ class Trains:
 
     def assert_same(self, run: RunOnCluster) -> None:
         """Compare how `run` has ended with the undisturbed one."""
-        assert run.result["parameters_sha256"] == self.reported.undisturbed.parameters_sha256, run.log("train")
+        assert run.result["parameters_sha256"] == self.training.undisturbed.parameters_sha256, run.log("train")

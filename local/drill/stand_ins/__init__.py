@@ -1,7 +1,7 @@
-"""What plays the part of what cannot be had on one machine: file servers' clients, devices, vendors' programs.
+"""Programs that replace others which are not available on one machine: file system clients, devices, vendors' tools.
 
-One program a file in `programs/`, with a head that says where it goes (`path`), what it plays (`plays`), what it
-refuses as the real one would (`refuses`), and what it cannot show (`cannot`). HyperPod's plugin of srun is compiled
-into the image; its source, in the image's recipe, has the same head. Each records its calls, and the report lists them,
-so that a green drill is not oversold.
+Each program is a file in `programs/`. Its header states its path on nodes (`path`), what it emulates (`plays`), what it
+rejects like the real program (`refuses`), and what a drill with it does not prove (`cannot`). HyperPod's plugin of srun
+is compiled into the image; its source, in the image's recipe, has the same header. Each records its calls, and the
+report lists them, so that readers of a successful drill see what was not tested.
 """

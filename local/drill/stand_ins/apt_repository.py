@@ -1,4 +1,4 @@
-"""A signed apt repository of stub packages, as a vendor's: real dpkg-deb, real signatures, in a folder of one's own.
+"""A signed apt repository of stub packages in a folder, like a vendor's: with real dpkg-deb and real signatures.
 
 Source: emulation, a real repository with stub packages
 """
@@ -18,13 +18,13 @@ from pathlib import Path
 from llm_fleet.catalog.neuron import DRIVER, neuron_release, neuron_releases
 
 NEEDED = ("dpkg-deb", "gpg", "gpgconf")
-"""Programs that it takes."""
+"""Programs that are required."""
 _PROGRAMS = Path(__file__).parent / "programs"
 
 
 @dataclass(frozen=True)
 class StubPackage:
-    """A package that holds hardly anything."""
+    """A package with almost no content."""
 
     name: str
     version: str
@@ -36,13 +36,13 @@ class StubPackage:
     conflicts: str = ""
     """As in a control file."""
     files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Programs in it: text by absolute path."""
+    """Files in it: text by absolute path."""
     scripts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Maintainer scripts: text by name, e.g. `postinst`."""
 
     @property
     def file_name(self) -> str:
-        """What its file is called; a version's epoch is not in it."""
+        """Name of its file, without the version's epoch."""
         return f"{self.name}_{self.version.split(':')[-1]}_{self.architecture}.deb"
 
 
@@ -53,18 +53,18 @@ class AptRepository:
     folder: Path
     suite: str
     keyring: Path
-    """Its public key, in binary form, as `signed-by` takes it."""
+    """Its public key, in binary format, as `signed-by` requires it."""
 
     @property
     def source(self) -> str:
-        """The line of a `sources.list` that names it."""
+        """Its line for a `sources.list`."""
         return f"deb file:{self.folder} {self.suite} main"
 
 
 def neuron_packages(*releases: str) -> list[StubPackage]:
-    """Return stubs of the host's packages of Neuron `releases`, of all in the catalog where none is named.
+    """Return stubs of the host's packages of Neuron `releases`, by default of all in the catalog.
 
-    Like the vendor's, versions have a last part that is not in the release notes; the driver's have none.
+    Like the vendor's, versions have a last part that is not in the release notes, except versions of the driver.
     """
     found: dict[tuple[str, str], StubPackage] = {}
     for release in map(neuron_release, releases or neuron_releases()):
@@ -80,7 +80,7 @@ def neuron_packages(*releases: str) -> list[StubPackage]:
 
 
 def build(folder: Path, packages: Iterable[StubPackage], *, suite: str = "stable") -> AptRepository:
-    """Make a repository of `packages` in `folder`, which must not exist, signed with a new key. Takes about 1 s."""
+    """Create a repository of `packages` in `folder`, which must not exist, signed with a new key. Takes about 1 s."""
     for program in NEEDED:
         if shutil.which(program) is None:
             raise FileNotFoundError(f"{program} is needed to make a package repository")
@@ -112,10 +112,10 @@ def _pack(pool: Path, package: StubPackage) -> Path:
         control.mkdir(parents=True)
         root.chmod(0o755)
         relations = {"Depends": package.depends, "Provides": package.provides, "Conflicts": package.conflicts}
-        reported = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
+        fields = "".join(f"{name}: {value}\n" for name, value in relations.items() if value)
         (control / "control").write_text(
             f"Package: {package.name}\nVersion: {package.version}\nArchitecture: {package.architecture}\n"
-            f"Maintainer: drill <drill@example.com>\n{reported}Description: stub for drills\n"
+            f"Maintainer: drill <drill@example.com>\n{fields}Description: stub for drills\n"
         )
         for path, text in package.files.items():
             _write(root / path.lstrip("/"), text)
@@ -133,7 +133,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _record(folder: Path, deb: Path) -> str:
-    """Return the package's record for the index: its control file, where it is, and its checksum."""
+    """Return the package's record for the index: its control file, path and checksum."""
     content = deb.read_bytes()
     return (
         _run("dpkg-deb", "--field", str(deb))
@@ -154,10 +154,10 @@ def _release(lists: Path, suite: str) -> str:
 
 
 def _sign(lists: Path, keyring: Path) -> None:
-    """Sign the release as apt wants it. The private key is thrown away."""
+    """Sign the release as apt requires. The private key is deleted."""
     with tempfile.TemporaryDirectory(
         prefix="gpg-"
-    ) as home:  # It contains the agent's socket, whose path must be short.
+    ) as home:  # It contains the socket of gpg-agent, whose path must be short.
         gpg = ("gpg", "--homedir", home, "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback")
         try:
             _run(*gpg, "--passphrase", "", "--quick-generate-key", "drill <drill@example.com>", "ed25519", "sign")

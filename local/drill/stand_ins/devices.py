@@ -1,4 +1,4 @@
-"""Lays fake devices on a node, so that it looks like its instance type: Neuron devices, and EFA interfaces in /sys.
+"""Creates fake devices on a node, as of its instance type: Neuron devices, and EFA interfaces in /sys.
 
 Source: document https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trn1-arch.html
 (2026-11)
@@ -42,7 +42,7 @@ fi
 _PLACE = "/usr/local/lib/drill/devices.sh"
 _UNIT = "/etc/systemd/system/drill-devices.service"
 _UNIT_TEXT = f"""[Unit]
-Description=Devices of the drill, there from the first moment of each boot
+Description=Devices of the drill, created at the beginning of each boot
 DefaultDependencies=no
 Before=sysinit.target
 
@@ -55,10 +55,10 @@ ExecStart=/bin/sh {_PLACE}
 def lay_out(
     node: Node, instance: Instance, *, driver: str, without: Collection[int] = (), interfaces: int | None = None
 ) -> None:
-    """Give `node` what a healthy node of the type `instance` has; and again at each boot, before anything looks for it.
+    """Create the devices of a healthy node of type `instance`, now and at the beginning of each boot.
 
-    `driver`: version of the Neuron driver that the image brings. `without`: numbers of Neuron devices that are lost.
-    `interfaces`: how many EFA interfaces are there, when not all. GPUs are not played: their type is refused.
+    `driver`: version of the Neuron driver in the image. `without`: numbers of missing Neuron devices. `interfaces`:
+    number of EFA interfaces, by default all. GPUs have no stand-in: instance types with GPUs are rejected.
     """
     if instance.accelerator == "gpu":
         raise ValueError(f"{instance.name}: GPUs have no stand-in")

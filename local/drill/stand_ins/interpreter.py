@@ -1,8 +1,7 @@
-"""The Python that the nodes' image brings for training: this machine's own 3.11, which the lock's wheels are made for.
+"""Python for training on nodes: a copy of this machine's Python 3.11, for which the lock's wheels are built.
 
-Debian 13, of which the nodes are, has 3.13 alone. A real image has the interpreter that its fleet file names. What is
-laid out is a copy without tests and packages, seen by nodes at `PLACE` and called `python3.11` there; each node proves
-that it runs.
+The nodes run Debian 13, which has only Python 3.13. A real image has the interpreter that its fleet file names. The
+copy has no tests and packages; nodes see it at `PLACE` as `python3.11`, and each node checks that it runs.
 
 Source: emulation, a real interpreter
 """
@@ -24,7 +23,7 @@ from local.drill.image.prerequisites import MissingPrerequisite
 from local.drill.nodes.node import CommandError, Node
 
 PLACE = "/opt/python-3.11"
-"""Where nodes see it."""
+"""Its path on nodes."""
 PROGRAM = "python3.11"
 _WANTED = (3, 11)
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "site-packages", "dist-packages", "config-*", "*.a")
@@ -35,7 +34,7 @@ print(json.dumps({"version": sys.version, "prefix": sys.base_prefix, "is": sys.v
                   **{name: sysconfig.get_config_var(name) or "" for name in names}}))
 """
 _DEBIAN_WHEELS = Path("/usr/share/python-wheels")
-"""Where Debian's ensurepip has pip, which an environment is made with."""
+"""Folder of the wheel of pip that Debian's ensurepip installs into an environment."""
 _ON_NODE = f"""
 for file in {PLACE}/lib/libpython*.so.*; do [ ! -e "$file" ] || ln -sfn "$file" /usr/lib/; done
 [ ! -d {PLACE}/python-wheels ] || ln -sfn {PLACE}/python-wheels {_DEBIAN_WHEELS}
@@ -51,12 +50,12 @@ class Interpreter:
     """A Python of this machine."""
 
     version: str
-    """The version that it prints, with its compiler."""
+    """Its `sys.version`, which includes the compiler."""
     program: Path
     library: Path
-    """Its standard library's folder."""
+    """Folder of its standard library."""
     shared_library: Path | None
-    """The library that the program loads; `None` where it needs none."""
+    """The shared library that the program loads; `None` if it needs none."""
 
     @property
     def key(self) -> str:
@@ -66,9 +65,9 @@ class Interpreter:
 
 
 def wanted_by(manifest: Mapping[str, Any], folder: Path) -> dict[str, Path]:
-    """Return what nodes see of the machine for it, by where: nothing unless an environment of `manifest` names it.
+    """Return the folders of the machine for nodes, by mount point: empty unless an environment of `manifest` names it.
 
-    `folder`: where it is kept. Raises `MissingPrerequisite` where there is none.
+    `folder`: parent folder of the copy. Raises `MissingPrerequisite` if this machine has no Python 3.11.
     """
     training: dict[str, Any] = manifest.get("training") or {}
     environments: list[dict[str, Any]] = training.get("environments", [])
@@ -76,15 +75,15 @@ def wanted_by(manifest: Mapping[str, Any], folder: Path) -> dict[str, Path]:
 
 
 def provide(folder: Path, *, programs: tuple[str, ...] = (sys.executable, "python3.11")) -> Path:
-    """Return the interpreter's folder below `folder`, copied there first if need be (60 MB, under a second).
+    """Return the interpreter's folder in `folder`; it is copied first if it does not exist (60 MB, under a second).
 
-    `programs`: where a Python 3.11 is looked for. Raises `MissingPrerequisite` where there is none.
+    `programs`: candidates for a Python 3.11. Raises `MissingPrerequisite` if none is one.
     """
     found = next((one for one in map(_ask, programs) if one is not None), None)
     if found is None:
         raise MissingPrerequisite(
-            f"the nodes train with Python {_WANTED[0]}.{_WANTED[1]}, and this machine has none: install it, so that "
-            "`python3.11` finds it (it is Debian 12's python3; elsewhere uv or pyenv have it)"
+            f"nodes train with Python {_WANTED[0]}.{_WANTED[1]}, which this machine does not have: install it, so that "
+            "`python3.11` finds it (python3 of Debian 12, or with uv or pyenv)"
         )
     place = folder / f"python-3.11-{found.key}"
     if not place.exists():
@@ -93,38 +92,38 @@ def provide(folder: Path, *, programs: tuple[str, ...] = (sys.executable, "pytho
         _copy(found, draft)
         try:
             draft.rename(place)
-        except OSError:  # another drill was faster
+        except OSError:  # another drill has copied it meanwhile
             shutil.rmtree(draft)
     return place
 
 
 def put_on(node: Node) -> None:
-    """Make the node find the interpreter by its name, and see that it runs there. Raises `MissingPrerequisite`."""
+    """Add the interpreter to the node's PATH, and check that it runs. Raises `MissingPrerequisite`."""
     try:
         node.run("sh", "-ec", _ON_NODE)
     except CommandError as error:
         raise MissingPrerequisite(
-            f"this machine's Python 3.11 does not run on the nodes, which are of Debian 13: {error}; take another "
+            f"this machine's Python 3.11 does not run on the nodes, which have Debian 13: {error}; use another "
             "build of it, e.g. PYTHON=$(uv python find 3.11)"
         ) from error
 
 
 def _ask(program: str) -> Interpreter | None:
-    """Return what `program` is; `None` where it is no Python 3.11, or nothing."""
+    """Return the interpreter `program`; `None` if it is not Python 3.11 or does not exist."""
     try:
         done = subprocess.run([program, "-I", "-c", _ASK], capture_output=True, text=True, check=False)
     except OSError:
         return None
     if done.returncode:
         return None
-    reported: dict[str, Any] = json.loads(done.stdout)
-    if tuple(reported["is"]) != _WANTED:
+    facts: dict[str, Any] = json.loads(done.stdout)
+    if tuple(facts["is"]) != _WANTED:
         return None
-    prefix = Path(reported["prefix"])
-    name, place = reported["INSTSONAME"], Path(reported["LIBDIR"])
-    libraries = [folder / name for folder in (prefix / "lib", place, place / reported["MULTIARCH"])]
+    prefix = Path(facts["prefix"])
+    name, place = facts["INSTSONAME"], Path(facts["LIBDIR"])
+    libraries = [folder / name for folder in (prefix / "lib", place, place / facts["MULTIARCH"])]
     return Interpreter(
-        version=reported["version"],
+        version=facts["version"],
         program=(prefix / "bin" / "python3.11").resolve(),
         library=prefix / "lib" / "python3.11",
         shared_library=next((one for one in libraries if ".so" in one.name and one.is_file()), None),

@@ -1,4 +1,4 @@
-"""The folder of the machine that all nodes of a cluster see: what file servers hold, and what stand-ins record.
+"""The folder of the machine that all nodes of a cluster see: content of file servers, and records of stand-ins.
 
 Source: emulation, a folder of this machine in the place of file servers
 """
@@ -9,16 +9,16 @@ from pathlib import Path
 from local.drill.cluster_view import FileSystem
 
 SHARED = "/srv/drill"
-"""Where nodes see it."""
+"""Its path on nodes."""
 
 
 def lay_out(folder: Path, systems: Iterable[FileSystem]) -> Path:
-    """Make the folder with what `systems` hold, empty at first; return it.
+    """Create the folder, with an empty folder for each of `systems`; return it.
 
-    `exports`: one line a file system, `kind dns-name export folder`, which the clients' stand-ins go by.
+    Its file `exports`, which the stand-ins of clients read, has a line per file system: `kind dns-name export folder`.
     """
     (folder / "calls").mkdir(parents=True, exist_ok=True)
-    (folder / "calls").chmod(0o1777)  # any user of a node may ask a stand-in
+    (folder / "calls").chmod(0o1777)  # any user of a node may run a stand-in
     lines: list[str] = []
     for system in systems:
         export = system.mount_name or "fsx"

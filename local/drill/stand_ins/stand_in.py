@@ -15,25 +15,25 @@ from local.drill.stand_ins.shared import SHARED
 _PROGRAMS = Path(__file__).parent / "programs"
 _RECIPE = Path(__file__).parents[1] / "image" / "recipe"
 _IN_THE_IMAGE = (_RECIPE / "auto_resume.c", _RECIPE / "set_no_clock.c")
-"""Compiled when the image is built: what it takes for that is not on nodes."""
+"""Compiled when the image is built: nodes have no compiler."""
 _RECORD = "/usr/local/lib/drill/record.sh"
 _HEADS = ("path", "plays", "refuses", "cannot")
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """One program that plays another."""
+    """One program that emulates another."""
 
     name: str
-    """Of its file in `programs/`, or what its head says."""
+    """Name of its file in `programs/`, or the `name` in its header."""
     path: str
     """Its path on nodes."""
     plays: str
-    """What it plays."""
+    """What it emulates."""
     refuses: str
-    """What it refuses, as the real one does."""
+    """What it rejects, like the real program."""
     cannot: str
-    """What a drill with it does not prove."""
+    """What it cannot do, so that a drill does not prove it."""
     text: str
 
 
@@ -50,26 +50,24 @@ class Call:
 
 @cache
 def stand_ins() -> tuple[StandIn, ...]:
-    """Return all stand-ins. Raises `ValueError` when one does not say what it is."""
+    """Return all stand-ins. Raises `ValueError` when a header is incomplete."""
     return (*_programs(), *(_read(file) for file in _IN_THE_IMAGE))
 
 
 def install(node: Node) -> None:
-    """Put all stand-ins that are not in its image on `node`."""
+    """Copy all stand-ins that are not in the image to `node`."""
     record = NodeFile.of(_RECORD, (Path(__file__).parent / "record.sh").read_text(encoding="utf-8"))
     put(node, [record, *(NodeFile.of(one.path, one.text, 0o755) for one in _programs())])
 
 
 def calls(shared: Path) -> list[Call]:
-    """Return the calls that the nodes with the shared folder `shared` made, in order of time."""
+    """Return the calls on the nodes that have the shared folder `shared`, in order of time."""
     found: list[Call] = []
     for file in sorted((shared / "calls").glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            reported: dict[str, Any] = json.loads(line)
+            call: dict[str, Any] = json.loads(line)
             # `<host name>.jsonl`, of a user other than root `<host name>.<number>.jsonl`.
-            found.append(
-                Call(file.name.partition(".")[0], reported["name"], tuple(reported["arguments"]), float(reported["at"]))
-            )
+            found.append(Call(file.name.partition(".")[0], call["name"], tuple(call["arguments"]), float(call["at"])))
     return sorted(found, key=lambda call: call.at)
 
 
@@ -82,14 +80,14 @@ def _read(file: Path) -> StandIn:
     text = file.read_text(encoding="utf-8")
     heads = {"name": file.name}
     for line in text.splitlines()[text.startswith("#!") :]:
-        comment, _, reported = line.partition(" ")
+        comment, _, words = line.partition(" ")
         if comment not in ("#", "//"):
             break
-        name, _, value = reported.partition(": ")
+        name, _, value = words.partition(": ")
         heads[name] = value
     missing = [name for name in _HEADS if not heads.get(name)]
     if missing:
-        raise ValueError(f"{file} does not say in its head: {', '.join(missing)}")
+        raise ValueError(f"missing in the header of {file}: {', '.join(missing)}")
     return StandIn(text=text, **{name: heads[name] for name in ("name", *_HEADS)})
 
 

@@ -1,1 +1,1 @@
-"""The drill trains: a small Llama on the cluster's nodes, by the batch files as they are published."""
+"""Trains a small Llama on the cluster's nodes, with the published batch files."""

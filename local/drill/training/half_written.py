@@ -1,4 +1,4 @@
-"""Stops a node in the middle of writing a checkpoint, so that it can be lost right there."""
+"""Stops a node in the middle of writing a checkpoint, so that it can be lost at that moment."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ print(json.dumps([len(pids), caught]))
 
 
 def stop_while_writing(node: Node, checkpoints: str, steps: Sequence[int]) -> tuple[int, list[str]]:
-    """Stop the training processes on `node`, which must run, in the middle of writing the checkpoint of one of `steps`.
+    """Stop the running training processes on `node` while they write the checkpoint of one of `steps`.
 
-    A checkpoint is written in a moment: where the machine was busy and it was whole before the processes were stopped,
-    they go on to the next of `steps`. Return the step, and the files of its checkpoint so far. `checkpoints`: the
-    folder, as nodes see it. Raises `AssertionError` when no process runs, or none was caught within a minute.
+    A checkpoint is written quickly: if it is complete before the processes are stopped, they continue to the next of
+    `steps`. Return the step, and the files of its checkpoint so far. `checkpoints`: the folder's path on nodes. Raises
+    `AssertionError` when no process runs, or no incomplete checkpoint was caught within a minute.
     """
-    # A word of the command line that the watcher's own has not.
+    # The brackets keep pgrep from matching the command line of the watcher itself.
     program = "llm_fleet_trainin[g] train"  # codespell:ignore trainin
     done = node.run("python3", "-c", _WATCH, checkpoints, program, *map(str, steps), timeout=90)
     processes, caught = json.loads(done.stdout)
-    assert processes > 1, "torchrun may be there, but no process of its own"
-    assert caught, f"no checkpoint of the steps {steps} was caught half-written within a minute"
+    assert processes > 1, "torchrun may run, but it has no child process"
+    assert caught, f"no incomplete checkpoint of the steps {steps} was caught within a minute"
     return caught[0], caught[1]

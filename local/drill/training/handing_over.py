@@ -1,4 +1,4 @@
-"""From a trained run to a model that the inference service takes: compile, convert, export, register, each as a job."""
+"""From a trained run to a model for the inference service: compile, convert, export and register, each as a job."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ print(type(model).__name__, sum(one.numel() for one in model.parameters()), floa
 
 
 def compile_ahead(run: RunOnCluster) -> str:
-    """Run the stage that compiles, with the vendor's program played by a recorder; return its log.
+    """Run the `compile` stage, with a stand-in for the vendor's program that records its calls; return its log.
 
-    A run on processors has no such stage: its batch file is the shipped one, with nodes and partition of the run.
+    A run on CPUs has no such stage: its batch file is the published one, with nodes and partition of the run.
     """
     options = {**directives(run.run, "train"), "job-name": f"{run.run.name}-compile"}
     files = {**render_run(run.run, stages=("train",)), **render_stages(("compile",), options=options)}
@@ -34,9 +34,9 @@ def compile_ahead(run: RunOnCluster) -> str:
 
 
 def convert_and_export(cluster: DrillCluster, run: RunOnCluster) -> str:
-    """Convert the newest checkpoint, export it and put it where its service reads; return the log of the last.
+    """Convert the newest checkpoint, export it and copy it to the folder that its service reads; return the last log.
 
-    The exporter's compiler is played by a recorder. Raises `JobFailed`.
+    The exporter's compiler is a stand-in that records its calls. Raises `JobFailed`.
     """
     assert run.run.export is not None
     bucket, s3 = urlparse(run.run.export.to).netloc, cluster.aws.client("s3")
@@ -49,7 +49,7 @@ def convert_and_export(cluster: DrillCluster, run: RunOnCluster) -> str:
 
 
 def load_in_transformers(run: RunOnCluster) -> tuple[str, int, float]:
-    """Load what was converted in `transformers` on a worker; return its class, parameters, and loss of a sentence."""
+    """Load the converted model with `transformers` on a worker; return class, parameters and loss of a sentence."""
     said = run.as_user(
         "source /etc/llm-fleet/training.sh\n"
         f'exec "$LLM_FLEET_PYTHON" - {run.run.plan.folder}/huggingface <<"PYTHON"{_LOAD}PYTHON\n'

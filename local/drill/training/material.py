@@ -1,4 +1,4 @@
-"""What a run of the drill begins with: a model without weights and text, on the cluster's shared storage."""
+"""Input of a training run of the drill: a model without weights, and text, on the cluster's shared storage."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from local.drill.training.run_on_cluster import USER, Ground, RunOnCluster
 
 _HERE = Path(__file__).parent
 _TEXT = sorted((_HERE.parents[2] / "docs").glob("*.md"))
-"""Some 130 kB of words that are at hand: the project's own pages."""
+"""The training text, about 130 kB: pages of this project."""
 
 
 def lay_out(cluster: Ground, run: RunOnCluster, config: Path) -> None:
-    """Put the model that `run` names, with `config` for its config.json, and its text where `run` looks for them.
+    """Write the model of `run`, with `config` as its config.json, and the text to the folders that `run` reads.
 
-    The model's tokenizer is learnt on a worker, by the environment that jobs have. The user gets what a node's role
-    gives: the way to S3. Raises `CommandError`.
+    The model's tokenizer is trained on a worker, with the environment of jobs. The user gets access to S3, which a
+    node's role grants. Raises `CommandError`.
     """
     model, data = run.run.model, run.run.data.place
     text = "\n".join(page.read_text(encoding="utf-8") for page in _TEXT)
@@ -27,7 +27,7 @@ def lay_out(cluster: Ground, run: RunOnCluster, config: Path) -> None:
     drafts = {"config.json": config.read_text(encoding="utf-8"), "text.txt": text}
     drafts["tiny_model.py"] = (_HERE / "tiny_model.py").read_text(encoding="utf-8")
     for name, content in drafts.items():
-        worker.write(f"/tmp/material/{name}", content)  # noqa: S108 - a node's own, and the node is thrown away
+        worker.write(f"/tmp/material/{name}", content)  # noqa: S108 - on a throwaway node
     run.as_user(
         f"source /etc/llm-fleet/training.sh; cd /tmp/material; mkdir -p {data}; cp text.txt {data}/\n"
         f'exec "$LLM_FLEET_PYTHON" tiny_model.py {model} config.json text.txt'

@@ -1,4 +1,4 @@
-"""What a run leaves behind: a row for each step of `metrics.jsonl`, and `result.json`."""
+"""Results of a run: a row of `metrics.jsonl` for each step, and `result.json`."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One step that was taken. A step that was lost with a node is taken twice, and has two rows."""
+    """One step. A step that was lost with a node is repeated, and has two rows."""
 
     step: int
     loss: float
     seconds: float
     """Without its checkpoint."""
     checkpoint_seconds: float
-    """For which training paused for its checkpoint; 0 for a step without."""
+    """Seconds for which training paused for its checkpoint; 0 for a step without checkpoint."""
     restart: int
-    """How often the run was started before."""
+    """Number of earlier starts of the run."""
     at: float
-    """When it was done, in seconds since 1970."""
+    """When it ended, in seconds since 1970."""
 
 
 def read_rows(run_folder: Path) -> list[Row]:
-    """Return the rows so far; a line that is being written is left out."""
+    """Return the rows so far, without an incomplete last line."""
     try:
         text = (run_folder / "metrics.jsonl").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -36,16 +36,16 @@ def read_rows(run_folder: Path) -> list[Row]:
 
 
 def read_result(run_folder: Path) -> dict[str, Any]:
-    """Return the run's result.json. Raises `FileNotFoundError` before."""
+    """Return the run's result.json. Raises `FileNotFoundError` before the run has ended."""
     return json.loads((run_folder / "result.json").read_text(encoding="utf-8"))
 
 
-def _row(reported: dict[str, Any]) -> Row:
+def _row(row: dict[str, Any]) -> Row:
     return Row(
-        step=reported["step"],
-        loss=reported["loss"],
-        seconds=reported["seconds"],
-        checkpoint_seconds=reported["checkpoint_seconds"],
-        restart=reported["restart"],
-        at=datetime.fromisoformat(reported["time"]).timestamp(),
+        step=row["step"],
+        loss=row["loss"],
+        seconds=row["seconds"],
+        checkpoint_seconds=row["checkpoint_seconds"],
+        restart=row["restart"],
+        at=datetime.fromisoformat(row["time"]).timestamp(),
     )

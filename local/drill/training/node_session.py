@@ -1,4 +1,4 @@
-"""What `llm-fleet jobs submit` reaches a cluster by, in place of Session Manager: the drill's own way onto a node."""
+"""The session with which `llm-fleet jobs submit` reaches a node of the drill, in place of Session Manager."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class NodeSession(Session):
     """A session with `node` as `user`."""
 
     def __init__(self, node: Node, *, user: str, target: Target) -> None:
-        """Take the node and the user, who must be there; `target` names the node in messages."""
+        """Set the node and the user, who must exist; `target` names the node in messages."""
         self._node = node
         self._user = user
         self.target = target
 
     def run(self, script: str) -> Done:
-        """Run the bash `script` to its end, by the words that a session runs it with."""
+        """Run the bash `script` to its end, with the same command line as a session."""
         as_user = ("sudo", "--non-interactive", "--set-home", f"--user={self._user}", "bash")
         done = self._node.run(*as_user, input=script, check=False)
         return Done(done.returncode, tuple((done.stdout + done.stderr).splitlines()))

@@ -1,4 +1,4 @@
-"""A training run of the fleet file on a cluster of the drill: its stages are submitted as `llm-fleet jobs` does."""
+"""A training run of the fleet file on a cluster of the drill; its stages are submitted as by `llm-fleet jobs`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from local.drill.training.metrics import Row, read_result, read_rows
 from local.drill.training.node_session import NodeSession
 
 USER = "ada"
-"""Whose jobs they are: a user of the fleet, not root."""
+"""Owner of the jobs: a user of the fleet, not root."""
 _ENDS = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
 
 
 class JobFailed(AssertionError):
-    """A stage did not end well; the message has the end of its log."""
+    """A stage failed; the message has the end of its log."""
 
 
 class Ground(Protocol):
-    """A cluster that jobs are run on, HyperPod's or ParallelCluster's."""
+    """A cluster that runs jobs: HyperPod or ParallelCluster."""
 
     @property
     def login(self) -> Node:
@@ -53,11 +53,11 @@ class Ground(Protocol):
 
     @property
     def services(self) -> Services:
-        """What nodes reach besides each other."""
+        """The servers outside the nodes."""
         ...
 
     def on_machine(self, path: str) -> Path:
-        """Return where this machine has what is called `path` on the nodes' Lustre file system."""
+        """Return the path on this machine of `path` on the nodes' Lustre file system."""
         ...
 
 
@@ -65,33 +65,33 @@ class RunOnCluster:
     """One run. All its files are in its folder on the shared file system."""
 
     def __init__(self, cluster: Ground, run: TrainingRun, *, name: str | None = None) -> None:
-        """Take the cluster and the run, under another `name` where one is given."""
+        """Set the cluster and the run, with another `name` if given."""
         self._cluster = cluster
         self.run = run if name is None else run.model_copy(update={"name": name, "folder": None})
         self.jobs: dict[str, str] = {}
-        """Ids of the jobs that were submitted, by stage; of a stage that was submitted twice the last."""
+        """Ids of the submitted jobs, by stage; for a stage that was submitted twice, the last one."""
 
     @property
     def folder(self) -> Path:
-        """The run's folder, as this machine sees it."""
+        """The run's folder on this machine."""
         return self._cluster.on_machine(self.run.plan.folder)
 
     @property
     def rows(self) -> list[Row]:
-        """Every step that was taken so far."""
+        """All steps so far."""
         return read_rows(self.folder)
 
     @property
     def result(self) -> dict[str, Any]:
-        """The run's result.json. Raises `FileNotFoundError` before."""
+        """The run's result.json. Raises `FileNotFoundError` before the run has ended."""
         return read_result(self.folder)
 
     def submit(
         self, *stages: str, settings: Mapping[str, str] | None = None, files: Mapping[str, str] | None = None
     ) -> None:
-        """Submit `stages`, each after the last, from the login node. Raises `FleetError` when Slurm takes none.
+        """Submit `stages`, each after the previous one, from the login node. Raises `FleetError` if Slurm rejects them.
 
-        `settings`: of batch files, in addition to those of the run. `files`: the batch files themselves, by name.
+        `settings`: settings of batch files, in addition to those of the run. `files`: other batch files, by name.
         """
         login = self._cluster.login
         target = Target(name=login.name, region=self._cluster.region, ssm=login.name)
@@ -106,19 +106,19 @@ class RunOnCluster:
         self.jobs |= {one.stage: one.job_id for one in submission.send(session)}
 
     def wait(self, stage: str, *, seconds: float) -> Job:
-        """Wait until `stage` has ended well; return how Slurm shows it. Raises `JobFailed` or `NotInTime`."""
+        """Wait until `stage` has succeeded; return its job in Slurm. Raises `JobFailed` or `NotInTime`."""
         job = self._cluster.slurm.wait_for_job(self.jobs[stage], *_ENDS, seconds=seconds)
         if job.state != "COMPLETED":
             raise JobFailed(f"{stage} of {self.run.name} ended as {job.state}, {job.ended}:\n{self.log(stage)[-4000:]}")
         return job
 
     def log(self, stage: str) -> str:
-        """Return what `stage` has written so far, over all its starts."""
+        """Return the log of `stage` so far, over all its starts."""
         path = self.folder / "logs" / f"{self.run.name}-{stage}-{self.jobs[stage]}.out"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def take_data_of(self, other: RunOnCluster) -> None:
-        """Begin with the model and tokens of `other`, also of one on another cluster."""
+        """Copy the model and tokens of `other`, which may be on another cluster."""
         mine = shlex.quote(self.run.plan.folder)
         self.as_user(f"mkdir -p {mine}")
         for name in ("weights", "tokens"):
@@ -126,5 +126,5 @@ class RunOnCluster:
         self._cluster.worker.run("chown", "-R", f"{USER}:", self.run.plan.folder)
 
     def as_user(self, script: str) -> str:
-        """Run a bash script as the run's user on a worker; return what it says. Raises `CommandError`."""
+        """Run a bash script as the run's user on a worker; return its output. Raises `CommandError`."""
         return self._cluster.worker.run("sudo", "-n", "-H", "-u", USER, "bash", "-e", input=script, timeout=120).stdout

@@ -1,9 +1,9 @@
-"""Makes a small Llama without weights. Runs on a node, by its training environment.
+"""Creates a small Llama without weights. Runs on a node, in its training environment.
 
     python tiny_model.py MODEL_FOLDER CONFIG_FILE TEXT_FILE
 
-`MODEL_FOLDER` gets what `download` wants of a model without weights: its config.json, and a tokenizer that is learnt
-from `TEXT_FILE`.
+`MODEL_FOLDER` gets the files that `download` requires of a model without weights: its config.json, and a tokenizer that
+is trained on `TEXT_FILE`.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def main(model: Path, config: Path, text: Path) -> None:
-    """Write it; the same input makes the same files."""
+    """Write the model; the same input gives the same files."""
     tokenizers: Any = import_module("tokenizers")
     transformers: Any = import_module("transformers")
     begin, end = "<s>", "</s>"

@@ -1,4 +1,4 @@
-"""What every back end's nodes must be and do; the same tests for each back end."""
+"""Requirements for the nodes of every back end; the same tests for each."""
 
 import subprocess
 import time
@@ -29,7 +29,7 @@ def test_has_its_name_and_address(two: list[Node]) -> None:
         assert f"inet {node.address}/16" in node.run("ip", "-4", "address", "show", "eth0").stdout
 
 
-def test_shares_nothing_that_must_be_its_own(two: list[Node]) -> None:
+def test_nodes_have_their_own_machine_id_and_host_key(two: list[Node]) -> None:
     one, other = two
     for path in ("/etc/machine-id", "/etc/ssh/ssh_host_ed25519_key.pub"):
         assert one.read(path) != other.read(path)
@@ -41,7 +41,7 @@ def test_nodes_reach_one_another_and_have_a_default_route(two: list[Node], backe
     assert f"default via {backend.network.services_address}" in one.run("ip", "route").stdout
 
 
-def test_asks_no_name_server(two: list[Node]) -> None:
+def test_nodes_query_no_name_server(two: list[Node]) -> None:
     assert two[0].read("/etc/resolv.conf") == ""
 
 
@@ -66,16 +66,14 @@ def test_cannot_set_the_machines_clock(two: list[Node]) -> None:
     assert abs(time.time() - before) < 60
 
 
-def test_run_gives_code_output_and_input(two: list[Node]) -> None:
+def test_run_passes_input_and_returns_exit_code_and_output(two: list[Node]) -> None:
     done = two[0].run("sh", "-c", "cat; echo oops >&2; exit 3", input="héllo", check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "héllo", "oops\n")
     with pytest.raises(CommandError, match=r"ip-10-67-1-1: `sh -c echo oops >&2; exit 3` ended with 3: oops"):
         two[0].run("sh", "-c", "echo oops >&2; exit 3")
 
 
-def test_run_gives_the_environment_requested_for_and_nothing_of_ours(
-    two: list[Node], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_sets_only_the_given_environment(two: list[Node], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_MACHINE", "x")
     reported = two[0].run("env", env={"ADDED": "for it"}).stdout.splitlines()
     assert "ADDED=for it" in reported
@@ -83,7 +81,7 @@ def test_run_gives_the_environment_requested_for_and_nothing_of_ours(
     assert not [line for line in reported if line.startswith("SECRET_OF_THE_MACHINE")]
 
 
-def test_run_kills_what_does_not_end_in_time(two: list[Node]) -> None:
+def test_run_kills_a_command_after_its_timeout(two: list[Node]) -> None:
     with pytest.raises(CommandError, match="not done in 1 s") as reported:
         two[0].run("sh", "-c", "echo begun; sleep 1234 & sleep 1234", timeout=1)
     assert reported.value.done.returncode == 124
@@ -91,7 +89,7 @@ def test_run_kills_what_does_not_end_in_time(two: list[Node]) -> None:
     assert "sleep\x001234" not in two[0].run("sh", "-c", "cat /proc/[0-9]*/cmdline").stdout
 
 
-def test_start_goes_on_and_adds_to_its_log(two: list[Node], tmp_path: Path) -> None:
+def test_a_started_command_continues_and_appends_to_its_log(two: list[Node], tmp_path: Path) -> None:
     log = tmp_path / "log"
     running = two[0].start("sh", "-c", "echo $WORD; exit 5", env={"WORD": "hi"}, log=log)
     assert running.wait(10) == 5
@@ -109,7 +107,7 @@ def test_write_and_read(two: list[Node]) -> None:
         two[0].read("/etc/some/where/else")
 
 
-def test_writes_through_links_into_the_node_never_into_the_machine(two: list[Node]) -> None:
+def test_writes_through_links_stay_in_the_node(two: list[Node]) -> None:
     two[0].run("ln", "-s", "/opt/target-of-the-test", "/etc/link-of-the-test")
     two[0].write("/etc/link-of-the-test/file", "inside")
     assert not Path("/opt/target-of-the-test").exists()
@@ -122,7 +120,7 @@ def test_writes_into_its_memory_file_systems(two: list[Node]) -> None:
     assert two[0].run("cat", "/run/drill-test").stdout == "seen"
 
 
-def test_shared_folders_are_one_and_the_same(two: list[Node], backend: Backend) -> None:
+def test_shared_folders_are_the_same_on_all_nodes(two: list[Node], backend: Backend) -> None:
     two[0].run("sh", "-c", "echo from one >/fsx/file")
     assert two[1].run("cat", "/fsx/file").stdout == "from one\n"
     assert (backend.folder / "shared" / "file").read_text() == "from one\n"
@@ -179,8 +177,8 @@ def test_a_command_of_the_terminal_runs_on_the_node_and_never_on_the_machine(two
     assert said.stdout.strip() == node.name
 
 
-def test_a_lost_machine_falls_silent_without_a_farewell(two: list[Node], tmp_path: Path) -> None:
-    """A peer's connection to it stays open, as with a machine that lost its power; no reset, no end of file."""
+def test_a_powered_off_node_sends_nothing(two: list[Node], tmp_path: Path) -> None:
+    """A peer's connection to it stays open, as after a power failure: no reset, no end of file."""
     node, peer = two
     listen = "import socket,time; s=socket.create_server(('', 9999)); c,_=s.accept(); c.send(b'x'); time.sleep(99)"
     node.start("python3", "-c", listen, log=Path("/dev/null"))
@@ -209,14 +207,14 @@ def test_a_lost_machine_falls_silent_without_a_farewell(two: list[Node], tmp_pat
     node.run("true")
 
 
-def test_refuses_a_second_node_of_a_name_and_an_address_of_another_network(backend: Backend, two: list[Node]) -> None:
+def test_duplicate_names_and_addresses_of_other_networks_are_rejected(backend: Backend, two: list[Node]) -> None:
     with pytest.raises(NodeError, match=r"a node ip-10-67-1-1 already exists"):
         backend.create("ip-10-67-1-1", "10.67.1.9")
     with pytest.raises(NodeError, match=r"10\.99\.0\.1 is not in the cluster's 10\.67\.0\.0/16"):
         backend.create("ip-10-99-0-1", "10.99.0.1")
 
 
-def test_a_destroyed_node_is_gone_and_can_be_made_again(backend: Backend, two: list[Node]) -> None:
+def test_a_destroyed_node_can_be_created_again(backend: Backend, two: list[Node]) -> None:
     node = backend.create("ip-10-67-1-3", "10.67.1.3")
     node.destroy()
     node.destroy()

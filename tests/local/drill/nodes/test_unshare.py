@@ -1,4 +1,4 @@
-"""What plain Linux must give beyond the common contract: nothing is left behind, and nothing of others is touched."""
+"""Additional requirements for the back end of plain Linux: it deletes everything of its own, and nothing else."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def image() -> Image:
 
 @pytest.fixture
 def work() -> Generator[Path]:
-    """A work folder apart from the drill's own: a sweep in it finds these tests' clusters alone."""
+    """A work folder separate from the drill's own, so that a cleanup in it finds only clusters of these tests."""
     folder = image_folder().parent / f"test-{os.getpid()}"
     yield folder
     subprocess.run(["rm", "-rf", "--one-file-system", str(folder)], check=True)
@@ -58,7 +58,7 @@ def left_of(cluster: str, work: Path) -> list[str]:
     ]
 
 
-def test_leaves_nothing_behind(image: Image, work: Path) -> None:
+def test_nothing_remains_after_a_cluster(image: Image, work: Path) -> None:
     with UnshareBackend(image, work) as backend:
         backend.create("ip-10-66-1-1", "10.66.1.1")
         cluster = backend.folder.name
@@ -68,7 +68,7 @@ def test_leaves_nothing_behind(image: Image, work: Path) -> None:
     assert service.poll() is not None
 
 
-def test_a_drill_that_was_killed_is_swept_and_one_that_lives_is_not(image: Image, work: Path) -> None:
+def test_only_nodes_of_a_killed_drill_are_deleted(image: Image, work: Path) -> None:
     killed = subprocess.Popen([sys.executable, "-c", KILLED, str(work)], stdout=subprocess.PIPE, text=True)
     assert killed.stdout is not None
     assert killed.stdout.readline() == "up\n"
@@ -85,7 +85,7 @@ def test_a_drill_that_was_killed_is_swept_and_one_that_lives_is_not(image: Image
     assert left_of(cluster, work) == []
 
 
-def test_the_next_cluster_sweeps_first(image: Image, work: Path) -> None:
+def test_the_next_cluster_first_deletes_old_nodes(image: Image, work: Path) -> None:
     dead = work / "clusters" / "0badcafe"
     dead.mkdir(parents=True)
     (dead / "cluster.json").write_text('{"name": "0badcafe", "engine": "", "owner": 4000000, "started": 1}')
@@ -93,7 +93,7 @@ def test_the_next_cluster_sweeps_first(image: Image, work: Path) -> None:
         assert not dead.exists()
 
 
-def test_a_number_used_again_by_another_process_is_not_the_drill(work: Path) -> None:
+def test_a_reused_process_id_is_not_the_drill(work: Path) -> None:
     dead = work / "clusters" / "0badcafe"
     dead.mkdir(parents=True)
     (dead / "cluster.json").write_text(f'{{"name": "0badcafe", "engine": "", "owner": {os.getpid()}, "started": 1}}')
@@ -101,7 +101,7 @@ def test_a_number_used_again_by_another_process_is_not_the_drill(work: Path) -> 
     assert not dead.exists()
 
 
-def test_two_clusters_of_the_same_addresses_do_not_see_one_another(image: Image, work: Path) -> None:
+def test_two_clusters_with_the_same_addresses_are_isolated(image: Image, work: Path) -> None:
     with UnshareBackend(image, work) as one, UnshareBackend(image, work) as other:
         alone = one.create("ip-10-66-1-1", "10.66.1.1")
         neighbor = other.create("ip-10-66-1-2", "10.66.1.2")
@@ -126,7 +126,7 @@ def test_kernel_settings_of_the_machine_cannot_be_written(image: Image, work: Pa
         node.run("sh", "-c", "echo 1024 >/proc/sys/net/core/somaxconn")
 
 
-def test_a_node_that_does_not_boot_says_why(image: Image, work: Path) -> None:
+def test_a_node_that_does_not_boot_is_reported_with_the_reason(image: Image, work: Path) -> None:
     with (
         UnshareBackend(image, work) as backend,
         pytest.raises(NodeError, match=r"(?s)ip-10-66-1-1 did not boot: .*wrong fs type|mount.*unlikely"),
@@ -134,7 +134,7 @@ def test_a_node_that_does_not_boot_says_why(image: Image, work: Path) -> None:
         backend.create("ip-10-66-1-1", "10.66.1.1", tmpfs={"/unlikely": "many"})
 
 
-def test_without_root_it_refuses_with_the_remedy(image: Image, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_error_has_the_remedy(image: Image, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingPrerequisite, match=r"run the drill as root, or use --backend docker"):
         UnshareBackend(image, work)
@@ -166,7 +166,7 @@ def test_the_bare_image_has_no_slurm(work: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["plain", "with blank", "jürgen"])
-def test_everything_below_a_folder_is_unmounted_whatever_it_is_called(tmp_path: Path, name: str) -> None:
+def test_everything_below_a_folder_is_unmounted_whatever_its_name(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
     (folder / "inside").mkdir(parents=True)
     linked = tmp_path / "linked"

@@ -1,6 +1,6 @@
 """Each stand-in describes itself, and records each of its calls by node and user.
 
-The nodes' Python is this machine's own 3.11, copied whole enough to run elsewhere; another one is refused.
+The nodes' Python is a copy of this machine's 3.11, complete enough to run elsewhere; other versions are rejected.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from local.drill.stand_ins.shared import lay_out
 from local.drill.stand_ins.stand_in import calls, stand_ins
 
 
-def test_each_says_what_it_plays_refuses_and_cannot() -> None:
+def test_each_stand_in_describes_what_it_does_and_rejects() -> None:
     names = [one.name for one in stand_ins()]
     assert len(names) == len(set(names))
     assert {"mount.lustre", "enroot", "srun --auto-resume"} <= set(names)
     assert all(one.plays and one.refuses and one.cannot and one.path.startswith("/") for one in stand_ins())
 
 
-def test_calls_of_root_and_of_others_are_of_one_node(tmp_path: Path) -> None:
+def test_calls_of_root_and_other_users_are_recorded_for_one_node(tmp_path: Path) -> None:
     shared = lay_out(tmp_path, [])
     assert (shared / "calls").stat().st_mode & 0o1777 == 0o1777
     line = '{{"at": {at}, "name": "srun --auto-resume", "arguments": ["--auto-resume=1"]}}\n'
@@ -37,7 +37,7 @@ _IS_311 = sys.version_info[:2] == (3, 11)
 
 
 @pytest.mark.skipif(not _IS_311, reason="this machine's Python is another")
-def test_the_copy_runs_from_its_own_place(tmp_path: Path) -> None:
+def test_the_copy_runs_from_its_own_folder(tmp_path: Path) -> None:
     place = interpreter.provide(tmp_path)
     requested = "import ssl, sys; print(sys.prefix, sys.version_info[:2], ssl.__file__)"
     env = {"LD_LIBRARY_PATH": str(place / "lib")}
@@ -49,19 +49,23 @@ def test_the_copy_runs_from_its_own_place(tmp_path: Path) -> None:
     assert interpreter.provide(tmp_path) == place, "it is copied once"
 
 
-def test_without_a_python_of_that_version_it_says_what_to_do(tmp_path: Path) -> None:
+def test_a_missing_python_version_is_reported_with_the_remedy(tmp_path: Path) -> None:
     other = tmp_path / "python3.11"
     other.write_text("#!/bin/sh\necho '{\"is\": [3, 12]}'\n")
     other.chmod(0o755)
     broken = tmp_path / "shim"
     broken.write_text("#!/bin/sh\nexit 127\n")
     broken.chmod(0o755)
-    with pytest.raises(MissingPrerequisite, match=r"train with Python 3\.11, and this machine has none: install it"):
+    with pytest.raises(
+        MissingPrerequisite, match=r"train with Python 3\.11, which this machine does not have: install it"
+    ):
         interpreter.provide(tmp_path / "kept", programs=(str(other), str(broken), str(tmp_path / "none")))
     assert not (tmp_path / "kept").exists()
 
 
-def test_it_is_shown_to_nodes_whose_environment_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_copy_is_visible_to_nodes_whose_environment_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def provide(folder: Path) -> Path:
         return folder / "python"
 

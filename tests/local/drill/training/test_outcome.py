@@ -1,4 +1,4 @@
-"""What is informed of training: reckoned from the rows that the runs left, and drawn with every step that was taken."""
+"""The results of training: computed from the rows of the runs, and drawn with every step."""
 
 import json
 import re
@@ -25,13 +25,13 @@ BROKEN = (*(row(n, at=n) for n in range(1, 7)), *(row(n, at=30 + n, restart=1) f
 TRAINING = Training(UNDISTURBED, Trained("tiny-again", BROKEN, SAME, 1), "workers-2", 6.5, (("a", "b"), ("a", "c")))
 
 
-def test_seconds_and_steps_are_those_between_the_loss_and_the_first_step_after_it():
+def test_lost_seconds_and_steps_are_counted_from_the_loss_to_the_first_step_after_it():
     assert TRAINING.seconds_to_first_step == 28.5
     assert TRAINING.steps_lost == 2
     assert UNDISTURBED.checkpoint_share == pytest.approx(0.8 / (0.8 + 8 * 0.2))
 
 
-def test_a_step_with_another_loss_and_a_run_that_was_not_hit_are_seen():
+def test_a_step_with_another_loss_value_and_a_run_without_failure_are_detected():
     assert TRAINING.is_same_curve
     assert TRAINING.went_on
     rows = (*BROKEN[:-1], replace(BROKEN[-1], loss=BROKEN[-1].loss + 1e-9))
@@ -46,12 +46,12 @@ def test_a_step_with_another_loss_and_a_run_that_was_not_hit_are_seen():
         assert not replace(TRAINING, disturbed=replace(TRAINING.disturbed, rows=rows)).went_on
 
 
-def test_every_step_is_drawn_and_those_taken_again_as_rings():
+def test_every_step_is_drawn_and_repeated_steps_as_rings():
     drawn = curves(TRAINING)
     points = [match.split() for match in re.findall(r'points="([^"]+)"', drawn)]
     assert [len(line) for line in points] == [8, 6, 4]
     assert points[2][-1] == points[0][-1], "the last step of both is at the same place"
-    assert re.findall(r"<title>step (\d+) was taken again", drawn) == ["5", "6"]
+    assert re.findall(r"<title>step (\d+) was repeated", drawn) == ["5", "6"]
     x = re.findall(r'class="lost" x1="([\d.]+)"', drawn)
     assert x == [points[1][5].split(",")[0]], "the node is lost at the last step before it"
     numbers = [float(number) for line in points for point in line for number in point.split(",")]
@@ -61,17 +61,17 @@ def test_every_step_is_drawn_and_those_taken_again_as_rings():
 def test_the_page_and_the_lines_report_hashes_and_whether_they_are_the_same():
     differs = replace(TRAINING, disturbed=replace(TRAINING.disturbed, parameters_sha256=OTHER))
     for reported in (section(TRAINING), "\n".join(lines(TRAINING))):
-        assert "Both ended with the same parameters, bit by bit, and each step had the same loss." in reported
+        assert "Both runs ended with identical parameters, and each step had the same loss." in reported
         assert reported.count(SAME) == 2
         assert "28.5 s" in reported
     for reported in (section(differs), "\n".join(lines(differs))):
-        assert "They ended with other parameters" in reported
+        assert "The runs ended with different parameters" in reported
         assert OTHER in reported
     assert 'class="verdict wrong"' in section(differs)
     assert 'class="verdict"' in section(TRAINING)
 
 
-def test_a_line_that_is_being_written_is_no_row(tmp_path: Path):
+def test_an_incomplete_line_is_not_a_row(tmp_path: Path):
     reported = {"step": 3, "loss": 6.5, "seconds": 0.25, "checkpoint_seconds": 0.0, "restart": 0}
     whole = json.dumps({**reported, "time": "2026-11-20T21:00:00.500+00:00"})
     (tmp_path / "metrics.jsonl").write_text(f"{whole}\n{whole[:20]}")
@@ -85,7 +85,7 @@ def node(name: str, *changes: str, started: float, ended: float, verify: float) 
     return ScriptRun(name, "Compute", started, ended, 0, "OK", None, None, (step,), ())
 
 
-def test_one_node_has_built_the_environment_and_the_others_found_it():
+def test_one_node_builds_the_environment_and_the_others_use_it():
     runs = [
         node("w-1", started=0, ended=31, verify=0.1),
         node("w-2", "fetched torch", "installed 38 wheels", started=0, ended=30, verify=0.2),
