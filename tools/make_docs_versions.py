@@ -67,8 +67,8 @@ def _parallelcluster() -> Iterator[str]:
     yield (
         f"The lifecycle scripts need Python 3.9 to 3.13, and `python3` of some operating systems is older ({old}). "
         "There the scripts use ParallelCluster's own Python "
-        "([assumption: parallelcluster-python-of-its-own](assumptions.md#parallelcluster-python-of-its-own)), and synth "
-        "prints a warning. A custom AMI with `python3.9` or newer on the `PATH` does not need this.\n"
+        "([assumption: parallelcluster-python-of-its-own](assumptions.md#parallelcluster-python-of-its-own)), and "
+        "synth prints a warning. A custom AMI with `python3.9` or newer on the `PATH` does not need this.\n"
     )
 
 
