@@ -1,13 +1,18 @@
 """Quantities with their units."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_core import PydanticCustomError
 
+from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet.rules.fields import check_fields
+from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.instance_group import BatchSize
 from llm_fleet.spec.storage import read_throughput
-from llm_fleet.spec.values import DAYS, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
+from llm_fleet.spec.training_job import WarmPool
+from llm_fleet.spec.values import DAYS, LIFETIME, LUSTRE_SIZE, RATE, SECONDS, SIZE, Quantity
 from tests.fleet_file.good_training_job import problems
 
 
@@ -40,6 +45,23 @@ def test_a_number_out_of_range_is_reported_in_the_units_of_the_file() -> None:
     assert (found.allowed, found.remedy[:24]) == ("1 s to 28 days", "write at most 28 days; c")
     (found,) = problems("    count: 2\n", "    count: 2\n    warm_pool: 1 day\n")
     assert (found.message, found.value, found.remedy) == ("`keep` must be at most 6 h", "1 day", "write `6 h`")
+
+
+def test_other_errors_show_the_value_in_the_unit_of_the_file() -> None:
+    text = Path("examples/hyperpod-trn1.yaml").read_text(encoding="utf-8")
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(text.replace("size: 4800 GiB", "size: 5000 GiB", 1))
+    assert [(each.code.value, each.value) for each in caught.value.problems] == [("LF302", "5000 GiB")]
+
+
+def test_a_number_out_of_range_is_reported_as_a_number_in_python() -> None:
+    (found,) = check_fields(WarmPool(keep_alive_seconds=86400))
+    assert (found.message, found.value) == ("`keep` must be at most 21600", 86400)
+    assert (found.allowed, found.remedy) == ("1 to 21600", "write 21600, or another number in the range")
+
+
+def test_a_unit_has_its_plural() -> None:
+    assert [LIFETIME.text(86400 * days) for days in (1, 2)] == ["1 day", "2 days"]
 
 
 @pytest.mark.parametrize(

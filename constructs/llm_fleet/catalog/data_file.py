@@ -221,11 +221,15 @@ class Limit:
     @property
     def range(self) -> str:
         """The bounds as messages show them, e.g. `1 to 63`."""
+        return self.range_in(str)
+
+    def range_in(self, text: Callable[[int], str]) -> str:
+        """Return the bounds as messages show them, each number as `text` writes it, e.g. `1 s to 28 days`."""
         if self.minimum is not None and self.maximum is not None:
-            return f"{self.minimum} to {self.maximum}"
+            return f"{text(self.minimum)} to {text(self.maximum)}"
         if self.maximum is not None:
-            return f"up to {self.maximum}"
-        return f"{self.minimum} or more" if self.minimum is not None else "any"
+            return f"up to {text(self.maximum)}"
+        return f"{text(self.minimum)} or more" if self.minimum is not None else "any"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,11 @@ from pydantic_core import ErrorDetails
 from llm_fleet.fleet_file.fleet import Fleet, network_of_services
 from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.rules.codes import Code
-from llm_fleet.rules.problem import PathPart, Problem
-from llm_fleet.rules.values import did_you_mean, nearest
+from llm_fleet.rules.problem import PathPart, Problem, as_yaml
+from llm_fleet.rules.values import OutOfRange, did_you_mean, nearest
 from llm_fleet.spec.model import KIND, FleetModel, bare, field_at, kinds_at, metadata_of, model_at, without_kinds
-from llm_fleet.spec.values import HOURS, MINUTES, SECONDS, SIZE, InFile
+from llm_fleet.spec.spec import unit_at
+from llm_fleet.spec.values import InFile
 
 _REPORTING = {
     "queues": "parallelcluster",
@@ -83,7 +84,11 @@ _MAPPING_TYPES = frozenset({"dict_type", "model_attributes_type", "model_type"})
 
 
 def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
-    """Return the problem for one of pydantic's errors, by the keys of the file."""
+    """Return the problem for one of pydantic's errors, by the keys of the file.
+
+    A missing key that is misspelt in its mapping has the problem of the unknown key: `FleetError` reports it once.
+    """
+    error = _of_misspelling(error, model)
     path = tuple(error["loc"])
     written = without_kinds(model, path)
     special = _SPECIAL.get(error["type"])
@@ -92,8 +97,11 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
     expected, remedy = _TYPES.get(error["type"], ("a value of another kind", "see `llm-fleet schema` for the format"))
     given = error["input"]
     field = field_at(model, path)
-    if error["type"] in _MAPPING_TYPES and field is not None and field.examples and isinstance(field.examples[-1], str):
-        remedy += f", e.g. `{path[-1]}: {field.examples[-1]}`"
+    example = field.examples[-1] if field is not None and field.examples else None
+    if error["type"] in _MAPPING_TYPES and isinstance(example, str):
+        remedy += f", e.g. `{path[-1]}: {example}`"
+    elif error["type"] == "tuple_type" and isinstance(example, list):
+        remedy = f"write the values in brackets, e.g. `{path[-1]}: {_flow(example)}`"
     key = f"`{written[-1]}`" if written and isinstance(written[-1], str) else "this"
     problem = Problem(
         code=Code.WRONG_TYPE,
@@ -106,26 +114,20 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
 
 _FEW = 4
 """So many choices are named in a remedy."""
-_OUT_OF_RANGE = re.compile(r"(.+) \(in (seconds|minutes|hours|GiB)\) (must be at (?:least|most)) (\d+)")
-_WITHOUT_UNIT = re.compile(r"\d+(?= to \d| or (?:more|less)|$)")
-_USUAL_REMEDY = re.compile(r"write (\d+), or another number in the range")
-_UNITS = {"seconds": SECONDS, "minutes": MINUTES, "hours": HOURS, "GiB": SIZE}
 
 
-def in_units(problem: Problem) -> Problem:
-    """Return `problem`, if it is a number out of range, with values in the units of the file; any other unchanged."""
-    match = _OUT_OF_RANGE.fullmatch(problem.message)
-    if match is None or type(problem.value) is not int:
+def in_units(problem: Problem, path: tuple[PathPart, ...]) -> Problem:
+    """Return `problem` with its numbers in the units of the file, if its field has units; any other unchanged.
+
+    `path`: that of the problem in attribute names, with the kinds of mappings.
+    """
+    quantity = unit_at(Fleet, path)
+    if quantity is None or type(problem.value) is not int:
         return problem
-    key, unit, fault, limit = match.groups()
-    text = _UNITS[unit].text
-    return replace(
-        problem,
-        message=f"{key} {fault} {text(int(limit))}",
-        value=text(problem.value),
-        allowed=_WITHOUT_UNIT.sub(lambda number: text(int(number[0])), problem.allowed),
-        remedy=_USUAL_REMEDY.sub(lambda number: f"write `{text(int(number[1]))}`", problem.remedy),
-    )
+    given = quantity.text(problem.value)
+    if isinstance(problem, OutOfRange):
+        return problem.written_by(quantity.text, f"`{quantity.text(problem.nearest)}`", given)
+    return replace(problem, value=given)
 
 
 def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
@@ -139,24 +141,55 @@ def _missing(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     return Problem(
         code=Code.MISSING_KEY,
         message=f"`{key}` is required{f': {purpose}' if purpose else ''}",
-        remedy=f"add it, e.g. `{key}: {example}`",
+        remedy=f"add it, e.g. `{key}: {_flow(example)}`",
     )
+
+
+def _flow(example: Any) -> str:
+    """Return `example` as YAML without quotes, which no text of an example needs."""
+    return example if isinstance(example, str) else as_yaml(example).replace("'", "")
 
 
 def _unknown(error: ErrorDetails, model: type[FleetModel]) -> Problem:
     holder = model_at(model, tuple(error["loc"][:-1])) or model
     key = str(error["loc"][-1])
-    keys = holder.keys()
-    other = holder.other_words.get(key)
-    if other is None and holder.key_of(key) in keys:
-        other = f"write `{holder.key_of(key)}`"
     return Problem(
         code=Code.UNKNOWN_KEY,
         message=f"unknown key `{key}`",
-        allowed=", ".join(keys),
-        remedy=other or did_you_mean(key, keys, otherwise="remove it, or use one of the allowed keys"),
+        allowed=", ".join(holder.keys()),
+        remedy=_remedy(key, holder),
         value=error["input"],
     )
+
+
+def _remedy(unknown: str, holder: type[FleetModel]) -> str:
+    """Return the remedy for an unknown key of `holder`."""
+    keys = holder.keys()
+    if unknown in holder.other_words:
+        return holder.other_words[unknown]
+    if holder.key_of(unknown) in keys:
+        return f"write `{holder.key_of(unknown)}`"
+    return did_you_mean(unknown, keys, otherwise="remove it, or use one of the allowed keys")
+
+
+def _of_misspelling(error: ErrorDetails, model: type[FleetModel]) -> ErrorDetails:
+    """Return the error of the unknown key whose suggestion is the missing key of `error`; without one, `error`."""
+    place = tuple(error["loc"])
+    siblings = cast("Mapping[str, Any]", error["input"])
+    if error["type"] == "missing":
+        *above, missing = place
+        holder = model_at(model, tuple(above)) or model
+    elif error["type"] == "union_tag_not_found":
+        kinds = kinds_at(model, place)
+        above, missing = [*place, likely_kind(siblings, kinds)], KIND
+        holder = kinds[str(above[-1])]
+    else:
+        return error
+    renaming = did_you_mean(str(missing), [str(missing)], otherwise="")
+    for key, value in siblings.items():
+        if key not in holder.keys() and _remedy(key, holder) in (renaming, f"write `{missing}`"):
+            return {**error, "type": "extra_forbidden", "loc": (*above, key), "input": value}
+    return error
 
 
 def _choice(error: ErrorDetails, model: type[FleetModel]) -> Problem:

@@ -155,7 +155,7 @@ def _check_pause(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
 def _check_instance(spec: SlurmDatabaseSpec) -> Iterator[Problem]:
     least, most = slurm_database_facts().storage_gib
     limit = Limit(minimum=least, maximum=most)
-    yield from check_number(spec.storage_gib, limit, _SETTING, "storage_gib", what="`size` (in GiB)")
+    yield from check_number(spec.storage_gib, limit, _SETTING, "storage_gib", what="`size`")
     chosen = spec.instance_class
     if chosen is not None and not is_unresolved(chosen) and not _CLASS.fullmatch(chosen):
         yield spec.wrong(

@@ -3,9 +3,10 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from llm_fleet.catalog.data_file import CronField, Limit, load
 from llm_fleet.catalog.hyperpod import hyperpod_facts
@@ -34,9 +35,13 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
             remedy=f"write {repaired!r}" if repaired else f"give the {what} a letter or a digit",
             path=path,
             value=value,
-            allowed=f"{limit.range} letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
+            allowed=f"{_length(limit)} characters: letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
         )
     ]
+
+
+def _length(limit: Limit) -> str:
+    return limit.range if limit.minimum else f"at most {limit.maximum}"
 
 
 def fix_hyphenated_name(value: str, limit: Limit) -> str:
@@ -79,20 +84,41 @@ def check_number(
         return [_no_number(value, code, *path, what=what, allowed=limit.range)]
     if limit.holds(value):
         return []
-    if limit.minimum is not None and value < limit.minimum:
-        nearest_allowed, fault = limit.minimum, "must be at least"
-    else:
-        nearest_allowed, fault = limit.maximum or 0, "must be at most"
-    return [
-        Problem(
-            code=code,
-            message=f"{what} {fault} {nearest_allowed}",
-            remedy=remedy or f"write {nearest_allowed}, or another number in the range",
-            path=path,
+    return [OutOfRange.of(value, limit, code, what=what, remedy=remedy).under(*path)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutOfRange(Problem):
+    """A whole number outside its range; the loader of fleet files writes its numbers with their units."""
+
+    what: str
+    limit: Limit
+    usual_remedy: bool
+
+    @classmethod
+    def of(cls, value: int, limit: Limit, code: AnyCode, *, what: str, remedy: str = "") -> "OutOfRange":
+        """Return the problem of `value`, in plain numbers. Default of `remedy`: write the nearest allowed number."""
+        plain = cls(code=code, message="", remedy=remedy, value=value, what=what, limit=limit, usual_remedy=not remedy)
+        return plain.written_by(str, f"{plain.nearest}, or another number in the range", value)
+
+    @property
+    def nearest(self) -> int:
+        """The allowed number nearest to the value."""
+        return (self.limit.minimum or 0) if self._too_small else (self.limit.maximum or 0)
+
+    @property
+    def _too_small(self) -> bool:
+        return self.limit.minimum is not None and self.value < self.limit.minimum
+
+    def written_by(self, text: Callable[[int], str], right: str, value: Any) -> "OutOfRange":
+        """Return the same problem with numbers as `text` writes them, `value` as given and `right` as the remedy."""
+        return replace(
+            self,
+            message=f"{self.what} must be at {'least' if self._too_small else 'most'} {text(self.nearest)}",
             value=value,
-            allowed=limit.range,
+            allowed=self.limit.range_in(text),
+            remedy=f"write {right}" if self.usual_remedy else self.remedy,
         )
-    ]
 
 
 def _no_number(value: object, code: AnyCode, *path: str, what: str, allowed: str) -> Problem:

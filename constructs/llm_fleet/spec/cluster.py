@@ -136,7 +136,7 @@ class OwnStep(Spec):
         Within(
             limit=Limit(minimum=1, maximum=load("lifecycle")["own_step_max_seconds"]),
             code=Code.STEP_LIMIT,
-            what="`timeout` (in seconds)",
+            what="`timeout`",
         ),
         InRequest("timeout_seconds"),
     ] = 300
@@ -242,7 +242,9 @@ class ClusterSpec(Spec):
     Default: the accounts that users name, without limits."""
     directory: Directory | None = None
     """An LDAP directory with more users. Default: the fleet's directory."""
-    s3_mounts: Several[S3Mount] = ()
+    s3_mounts: Annotated[
+        Several[S3Mount], Field(examples=[[{"bucket": "s3://my-corpus", "mount": "/s3/corpus"}]])
+    ] = ()
     """Buckets that nodes mount as folders. Default: none."""
     neuron: NeuronHost | None = None
     """The Neuron SDK on the hosts. Default: the release in the image."""

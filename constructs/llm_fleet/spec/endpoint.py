@@ -26,7 +26,7 @@ from llm_fleet.spec.values import LIFETIME, Days, Gibibytes, KeyArn, ParameterCo
 S3_SCHEME = "s3://"
 TARBALL_ENDING = ".tar.gz"
 _AT_LEAST_ONE = Limit(minimum=1)
-_GATED = "leave it out: SageMaker passes no secret to a container; copy a gated model into a bucket, and write `s3`"
+_GATED = "remove it: SageMaker passes no secret to a container; copy a gated model into a bucket, and write `s3`"
 
 
 class EndpointModelSource(StrEnum):
@@ -244,7 +244,7 @@ class EndpointImage(Spec):
     @classmethod
     def in_python(cls) -> str:
         """Return how one is written in Python, for remedies."""
-        return "EndpointImage.vllm(), or leave it out"
+        return "EndpointImage.vllm(), or remove it"
 
     @classmethod
     def usual(cls) -> "EndpointImage":
@@ -344,7 +344,7 @@ class EndpointSpec(Spec):
         "hub": "write `model`",
         "inference_ami_version": "write `ami`",
         "disk": "write `volume`",
-        "role": "leave it out: llm-fleet creates a role that can read only this image and this model",
+        "role": "remove it: llm-fleet creates a role that can read only this image and this model",
         "ttl": "write `time_to_live`",
         "autoscaling": "write `scaling`",
         "name": "write the name as the endpoint's key, in front of its colon",
@@ -382,7 +382,7 @@ class EndpointSpec(Spec):
         Within(
             limit=endpoint_settings().volume_gib,
             code=SageMakerCode.ENDPOINT_NUMBER,
-            what="`volume` (in GiB)",
+            what="`volume`",
         ),
     ] = None
     """Size of the volume of an instance type without local disks. Default: by the model's size."""
@@ -392,7 +392,7 @@ class EndpointSpec(Spec):
         Within(
             limit=endpoint_settings().timeout_seconds,
             code=SageMakerCode.ENDPOINT_NUMBER,
-            what="`download_time` (in seconds)",
+            what="`download_time`",
         ),
     ] = None
     """Timeout for downloading the model from S3. Default: by the model's size."""
@@ -402,7 +402,7 @@ class EndpointSpec(Spec):
         Within(
             limit=endpoint_settings().timeout_seconds,
             code=SageMakerCode.ENDPOINT_NUMBER,
-            what="`start_time` (in seconds)",
+            what="`start_time`",
         ),
     ] = None
     """Timeout for the container to start and answer health checks. Default: by the model's size."""

@@ -73,13 +73,13 @@ class EndpointScaling(Spec):
     scale_out_seconds: Annotated[
         Seconds | None,
         Field(alias="wait_after_adding"),
-        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_adding` (in seconds)"),
+        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_adding`"),
     ] = None
     """Cooldown after instances were added. Default: `300 s`."""
     scale_in_seconds: Annotated[
         Seconds | None,
         Field(alias="wait_after_taking"),
-        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_taking` (in seconds)"),
+        Within(limit=_COOLDOWN, code=SageMakerCode.ENDPOINT_SCALING_TARGET, what="`wait_after_taking`"),
     ] = None
     """Cooldown after instances were removed. Default: `600 s`; loading a model again takes minutes."""
 
@@ -116,7 +116,7 @@ class EndpointRollout(Spec):
         Within(
             limit=rollout_facts().bake_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="`watch` (in seconds)",
+            what="`watch`",
         ),
     ] = None
     """How long the alarms are monitored after each step: `300 s` to `1 h`. Default: `10 min`."""
@@ -126,7 +126,7 @@ class EndpointRollout(Spec):
         Within(
             limit=rollout_facts().termination_wait_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="`keep_old` (in seconds)",
+            what="`keep_old`",
         ),
     ] = None
     """How long the old instances are kept after the new ones have all traffic, up to `1 h`. Default: `2 min`."""
@@ -136,7 +136,7 @@ class EndpointRollout(Spec):
         Within(
             limit=rollout_facts().timeout_seconds,
             code=SageMakerCode.ROLLOUT_WAIT,
-            what="`timeout` (in seconds)",
+            what="`timeout`",
         ),
     ] = None
     """Timeout of the whole update: `10 min` to `8 h`. Default: that of SageMaker."""
@@ -185,7 +185,7 @@ class EndpointAlarms(Spec):
         Within(
             limit=endpoint_alarm_facts().idle_hours_range,
             code=SageMakerCode.ENDPOINT_ALARM,
-            what="`idle` (in hours)",
+            what="`idle`",
         ),
     ] = None
     """Consecutive hours in which instances ran without a request: 1 to 168. Default: `6 hours`."""

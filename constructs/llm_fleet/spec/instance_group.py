@@ -133,7 +133,7 @@ class RollingUpdate(Spec):
         Within(
             limit=group_limit(f"{_DEPLOYMENT}.WaitIntervalInSeconds"),
             code=Code.WAIT_INTERVAL,
-            what="`wait` (in seconds)",
+            what="`wait`",
         ),
         InRequest("waitIntervalInSeconds"),
     ] = None
@@ -273,7 +273,7 @@ class InstanceGroup(Spec):
         Within(
             limit=group_limit("InstanceStorageConfigs[].EbsVolumeConfig.VolumeSizeInGB"),
             code=Code.EBS_SIZE,
-            what="`ebs` (in GiB)",
+            what="`ebs`",
         ),
     ] = None
     """Size of a second EBS volume, mounted at /opt/sagemaker, e.g. `500 GiB`; the root volume has 100 GiB. Default:

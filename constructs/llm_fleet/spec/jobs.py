@@ -108,7 +108,7 @@ class Checkpoint(Spec):
         **dict.fromkeys(("interval", "steps", "every_steps"), "write `every`, in steps"),
         **dict.fromkeys(("kept", "count"), "write `keep`"),
         **dict.fromkeys(("s3", "bucket", "to", "upload"), "write `mirror: s3://<bucket>/<folder>`"),
-        "folder": "leave it out: checkpoints are in the job's `folder`",
+        "folder": "remove it: checkpoints are in the job's `folder`",
     }
 
     every: int = 100
@@ -161,7 +161,7 @@ class TrainingRunSpec(Spec):
         "cp": "write `context_parallel`",
         "context_parallel_degree": "write `context_parallel`",
         "hybrid_shard_degree": "write `shard_degree`",
-        "data_parallel": "leave it out: it is what the other degrees leave of the processes",
+        "data_parallel": "remove it: it is what the other degrees leave of the processes",
         "batch_size": "write `global_batch`, and `micro_batch` for the sequences of one process",
         "global_batch_size": "write `global_batch`",
         "micro_batch_size": "write `micro_batch`",
@@ -173,7 +173,7 @@ class TrainingRunSpec(Spec):
         "checkpoint_every": "write `checkpoint: {every: 100}`",
         "mirror": "write `checkpoint: {mirror: s3://<bucket>/<folder>}`",
         "service": "write `export: {service: <name>}`",
-        "environment": "leave it out: jobs use the environment of their nodes, set under `training:` of the cluster",
+        "environment": "remove it: jobs use the environment of their nodes, set under `training:` of the cluster",
         **dict.fromkeys(("fp32", "32", "32-true"), "write `float32`"),
         **dict.fromkeys(("bf16", "bfloat16", "bf16-mixed"), "write `mixed`"),
         **dict.fromkeys(("pytorch", "fsdp2", "torch"), "write `fsdp`"),

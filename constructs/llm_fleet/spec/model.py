@@ -204,6 +204,18 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
     return tuple(written)
 
 
+def attribute_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo | None:
+    """Return the field at `path`, in attribute names and with the kinds of mappings; `None` for an entry."""
+    annotation: Any = model
+    field: FieldInfo | None = None
+    for part in path:
+        holder = bare(annotation)
+        key: PathPart = holder.key_of(part) if _is_model(holder) and isinstance(part, str) else part
+        field = _field(holder, key) if _is_model(holder) else None
+        annotation = _step(annotation, key)
+    return field
+
+
 def kinds_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Mapping[str, type[FleetModel]]:
     """Return the models that the mapping at `path`, written in keys, can have, by the value of `kind`; empty if only
     one."""

@@ -26,7 +26,7 @@ OF_SERVER: Mapping[str, str] = {
     "model": "write `model` of the service, next to `server`",
     "version": "write `image`, and `runtime` if the catalog does not have it",
     "api_key": "write `front: {auth: api-key}` of the service; the key is a secret and must never be in a file",
-    "port": "leave it out: every server listens on port 8080 of its own network interface",
+    "port": "remove it: every server listens on port 8080 of its own network interface",
     "env": "write `environment`",
     "variables": "write `environment`",
     "cap_add": "write `capabilities`",

@@ -101,8 +101,8 @@ class NotebookSpec(Spec):
         "bucket": "write `buckets`, a list of keys of `storage.buckets`",
         "auto_stop": "write `idle`",
         "subnet": "write `az`: it uses the compute subnet of that AZ",
-        "role": "leave it out: llm-fleet creates a role with the permissions that the other keys require",
-        "lifecycle": "leave it out: llm-fleet's own script runs at each start",
+        "role": "remove it: llm-fleet creates a role with the permissions that the other keys require",
+        "lifecycle": "remove it: llm-fleet's own script runs at each start",
         "name": "write the name as the notebook's key, in front of its colon",
     }
 
@@ -118,7 +118,7 @@ class NotebookSpec(Spec):
         Within(
             limit=Limit(minimum=_FACTS.volume_gib.min, maximum=_FACTS.volume_gib.max),
             code=SageMakerCode.NOTEBOOK_VOLUME,
-            what="`volume` (in GiB)",
+            what="`volume`",
         ),
     ] = _FACTS.volume_gib.default
     """Size of the volume for the work, which is deleted with the instance. Default: `50 GiB`."""

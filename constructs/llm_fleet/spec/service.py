@@ -157,7 +157,7 @@ OF_SERVICE: Mapping[str, str] = {
     "alb": "write `front`",
     "capacity": "write it below `hosts`: `hosts: {capacity: managed-instances}`",
     "autoscaling": "write `max`, and `scaling` for its target",
-    "port": "leave it out: the load balancer listens on port 443, or on 80 with `front: {http: true}`",
+    "port": "remove it: the load balancer listens on port 443, or on 80 with `front: {http: true}`",
     "queue": "write it below `scaling`: `scaling: {queue: 4}`",
     "name": "write the name as the service's key, in front of its colon",
 }
@@ -185,7 +185,7 @@ OF_EXPORT: Mapping[str, str] = {
     "hub": "write `source: <owner>/<name>`",
     "s3": "write `source: s3://…`",
     "instance_type": "write `instance`",
-    "server": "leave it out: the model is compiled for the server of the service, with its image and sizes",
+    "server": "remove it: the model is compiled for the server of the service, with its image and sizes",
 }
 """Remedies for keys below `export`."""
 

@@ -45,7 +45,7 @@ class SlurmDatabaseSpec(Spec):
     other_words: ClassVar[Mapping[str, str]] = {
         "aurora": "write `engine: aurora-mysql`",
         "aurora-serverless": "write `engine: aurora-mysql`, which is serverless here",
-        "password": "leave it out: the password is generated at deployment, and is in no file",
+        "password": "remove it: the password is generated at deployment, and is in no file",
     }
 
     engine: Annotated[str, InFile(DatabaseEngine), InRequest("engine")] = DatabaseEngine.AURORA_MYSQL

@@ -24,9 +24,9 @@ class SmpConfiguration(Spec):
         "offload_activations": "write `sm_activation_offloading`: that is the first version's key",
         "seed": "write `random_seed`",
         "ddp_dist_backend": "write `backend`: that is the first version's key",
-        "partitions": "leave it out: version 2 has no pipeline parallelism",
-        "pipeline_parallel_degree": "leave it out: version 2 has no pipeline parallelism",
-        "microbatches": "leave it out: version 2 has no pipeline parallelism",
+        "partitions": "remove it: version 2 has no pipeline parallelism",
+        "pipeline_parallel_degree": "remove it: version 2 has no pipeline parallelism",
+        "microbatches": "remove it: version 2 has no pipeline parallelism",
     }
 
     hybrid_shard_degree: Annotated[int | None, Field(examples=[16])] = None

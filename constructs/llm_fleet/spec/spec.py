@@ -61,7 +61,7 @@ from llm_fleet.catalog.data_file import Limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem, is_unresolved
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.model import OWN_KEY, FleetModel, bare, kinds_of, metadata_of
+from llm_fleet.spec.model import OWN_KEY, FleetModel, attribute_at, bare, kinds_of, metadata_of
 from llm_fleet.spec.references import Reference
 from llm_fleet.spec.values import InFile, Quantity, TextForm
 
@@ -365,6 +365,12 @@ def _may_replace(field: FieldInfo) -> tuple[type, ...]:
 def _quantity(field: FieldInfo) -> Quantity | None:
     """Return the unit of `field`, which may be optional; `None` if it has none."""
     return next((each for each in _metadata(field) if isinstance(each, Quantity)), None)
+
+
+def unit_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> Quantity | None:
+    """Return the unit of the field at `path`, in attribute names and with kinds; `None` if it has none."""
+    field = attribute_at(model, path)
+    return None if field is None else _quantity(field)
 
 
 def _metadata(field: FieldInfo) -> Iterator[Any]:

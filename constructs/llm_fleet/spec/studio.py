@@ -14,7 +14,7 @@ from llm_fleet.spec.values import Gibibytes, KeyArn, RoleArn, Several
 
 _FACTS = studio_facts()
 _VOLUME, _LARGEST_VOLUME = (
-    Within(limit=_FACTS.volume_gib, code=SageMakerCode.STUDIO_VOLUME, what=f"`{key}` (in GiB)")
+    Within(limit=_FACTS.volume_gib, code=SageMakerCode.STUDIO_VOLUME, what=f"`{key}`")
     for key in ("volume", "largest_volume")
 )
 
@@ -80,8 +80,8 @@ class StudioSpec(Spec):
         "bucket": "write `buckets`, a list of keys of `storage.buckets`",
         "git": "write `repositories`, a list of URLs",
         "role": "write `role` below a user; without it, one is created with the required permissions",
-        "lifecycle": "leave it out: llm-fleet's own script runs at each start",
-        "az": "leave it out: Studio uses the AZ of the file system that it mounts, otherwise all AZs of the network",
+        "lifecycle": "remove it: llm-fleet's own script runs at each start",
+        "az": "remove it: Studio uses the AZ of the file system that it mounts, otherwise all AZs of the network",
     }
 
     users: Annotated[Mapping[str, StudioUser], Field(examples=["{alice: {uid: 10001}}"])] = {}
@@ -97,7 +97,7 @@ class StudioSpec(Spec):
     idle_minutes: Annotated[
         IdleMinutes,
         Field(alias="idle", examples=["60 minutes"]),
-        Within(limit=_FACTS.idle_minutes, code=SageMakerCode.STUDIO_IDLE, what="`idle` (in minutes)"),
+        Within(limit=_FACTS.idle_minutes, code=SageMakerCode.STUDIO_IDLE, what="`idle`"),
     ] = _FACTS.default_idle_minutes
     """Idle time after which an application is stopped, or `never`. Default: `60 minutes`, the minimum."""
     volume_gib: Annotated[Gibibytes, Field(alias="volume"), _VOLUME] = _FACTS.default_volume_gib

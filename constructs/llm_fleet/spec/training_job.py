@@ -17,7 +17,7 @@ from llm_fleet.spec.training_job_code import Distribution, SourceBundle, Trainin
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric, JobOutput, Tracking
 from llm_fleet.spec.values import Days, Gibibytes, Seconds
 
-_ENDED = "leave it out: Debugger is closed to new customers, and Profiler ends in June 2027"
+_ENDED = "remove it: Debugger is closed to new customers, and Profiler ends in June 2027"
 
 OF_TRAINING_JOB: Mapping[str, str] = {
     # Arguments of the estimators of the SageMaker SDK 2, which most documents still use.
@@ -25,21 +25,21 @@ OF_TRAINING_JOB: Mapping[str, str] = {
     "framework_version": "write it below `image`: `image: {kind: pytorch, version: …}`",
     "pytorch_version": "write it below `image`: `image: {kind: pytorch, version: …}`",
     "transformers_version": "write it below `image`: `image: {kind: hugging-face, version: …}`",
-    "py_version": "leave it out: each image contains one version of Python",
+    "py_version": "remove it: each image contains one version of Python",
     "source_dir": "write `source`: `source: train/train.py`",
     "entry_point": "write it after the folder: `source: train/train.py`",
     "dependencies": "put them into the folder of `source`",
-    "role": "leave it out: llm-fleet creates a role with the permissions that the job requires",
+    "role": "remove it: llm-fleet creates a role with the permissions that the job requires",
     "instance_type": "write `instance`",
     "type": "write `instance`",
     "train_instance_type": "write `instance`",
     "instance_count": "write `count`",
     "train_instance_count": "write `count`",
-    "instance_groups": "leave it out: clusters of several instance types are not supported",
+    "instance_groups": "remove it: clusters of several instance types are not supported",
     "volume_size": "write `volume`, with its unit: `volume: 100 GiB`",
     "train_volume_size": "write `volume`, with its unit: `volume: 100 GiB`",
-    "volume_kms_key": "leave it out: volumes are encrypted with the fleet's key",
-    "output_kms_key": "leave it out, or write it below `output`: `output: {s3: …, key: …}`",
+    "volume_kms_key": "remove it: volumes are encrypted with the fleet's key",
+    "output_kms_key": "remove it, or write it below `output`: `output: {s3: …, key: …}`",
     "train_max_run": "write `max_run`, with its unit: `max_run: 24 h`",
     "max_wait": "write it below `spot`: `spot: {max_wait: 2 days}`",
     "train_max_wait": "write it below `spot`: `spot: {max_wait: 2 days}`",
@@ -57,13 +57,13 @@ OF_TRAINING_JOB: Mapping[str, str] = {
     "checkpoint_s3_uri": "write `checkpoints`: `checkpoints: s3://…`",
     "checkpoint_local_path": "write it below `checkpoints`: `checkpoints: {local_path: /opt/ml/checkpoints}`",
     "metric_definitions": "write `metrics`: `metrics: {loss: 'loss=([0-9.]+)'}`",
-    "enable_sagemaker_metrics": "leave it out: it is enabled if there are `metrics`",
+    "enable_sagemaker_metrics": "remove it: it is enabled if there are `metrics`",
     "distributions": "write `distribution`",
     "env": "write `environment`",
     "variables": "write `environment`",
     "hyper_parameters": "write `hyperparameters`",
-    "subnets": "leave it out: the job uses the fleet's `network`",
-    "security_group_ids": "leave it out: the job uses the security group of the network",
+    "subnets": "remove it: the job uses the fleet's `network`",
+    "security_group_ids": "remove it: the job uses the security group of the network",
     "enable_network_isolation": "write `network_isolation`",
     "encrypt_inter_container_traffic": "write `encrypt_between_nodes`",
     "enable_remote_debug": "write `remote_debug`",
@@ -76,15 +76,15 @@ OF_TRAINING_JOB: Mapping[str, str] = {
     "cron": "write `schedule`",
     "rate": "write `schedule`",
     # Discontinued features.
-    "compiler_config": "leave it out: SageMaker Training Compiler is discontinued; call torch.compile in the script",
+    "compiler_config": "remove it: SageMaker Training Compiler is discontinued; call torch.compile in the script",
     "debugger_hook_config": _ENDED,
     "rules": _ENDED,
     "profiler_config": _ENDED,
     "disable_profiler": _ENDED,
     "experiment_config": "write `tracking: {mlflow: arn:aws:sagemaker:…}`: MLflow has replaced Experiments",
-    "git_config": "leave it out: the folder of `source` is uploaded",
-    "model_dir": "leave it out: the script reads the variable SM_MODEL_DIR",
-    "script_mode": "leave it out: it is the only mode",
+    "git_config": "remove it: the folder of `source` is uploaded",
+    "model_dir": "remove it: the script reads the variable SM_MODEL_DIR",
+    "script_mode": "remove it: it is the only mode",
     "lustre": "write it below `channels`: `channels: {train: {fsx: data}}`",
     "fsx": "write it below `channels`: `channels: {train: {fsx: data}}`",
 }
@@ -109,7 +109,7 @@ class Spot(Spec):
     max_wait_seconds: Annotated[
         Seconds | None,
         Field(alias="max_wait"),
-        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_TIME, what="`max_wait` (in seconds)"),
+        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_TIME, what="`max_wait`"),
     ] = None
     """Maximum time to wait and run, together. Default: `max_run` plus one day."""
 
@@ -125,14 +125,14 @@ class WarmPool(Spec):
         Seconds,
         SHORTHAND,
         Field(alias="keep", examples=["30 min"]),
-        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="`keep` (in seconds)"),
+        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="`keep`"),
         InRequest("ResourceConfig.KeepAlivePeriodInSeconds"),
     ]
     """How long instances are kept after the job's end."""
     cap_seconds: Annotated[
         Seconds,
         Field(alias="cap"),
-        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="`cap` (in seconds)"),
+        Within(limit=_WARM, code=SageMakerCode.TRAINING_WARM_POOL, what="`cap`"),
     ] = training_job_fact("warm_pool")["cap_seconds"]
     """Maximum of `keep` that a caller can set when it starts the job; an IAM policy enforces it. Default: `1 h`."""
 
@@ -163,13 +163,13 @@ class CapacityRetries(Spec):
     first_wait_seconds: Annotated[
         Seconds | None,
         Field(alias="first_wait"),
-        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="`first_wait` (in seconds)"),
+        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="`first_wait`"),
     ] = None
     """Wait before the second job; doubled before each later job. Default: `5 min`."""
     longest_wait_seconds: Annotated[
         Seconds | None,
         Field(alias="longest_wait"),
-        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="`longest_wait` (in seconds)"),
+        Within(limit=_WAIT, code=SageMakerCode.TRAINING_CAPACITY, what="`longest_wait`"),
     ] = None
     """Maximum wait before a job. Default: `1 h`, or `first_wait` if that is longer."""
 
@@ -215,7 +215,7 @@ class TrainingJobSpec(Spec):
     volume_gib: Annotated[
         Gibibytes | None,
         Field(alias="volume"),
-        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_SETTING, what="`volume` (in GiB)"),
+        Within(limit=Limit(minimum=1), code=SageMakerCode.TRAINING_SETTING, what="`volume`"),
     ] = None
     """Volume size of each instance. Default: `30 GiB`; instance types with local disks use these instead of a
     volume."""
@@ -225,7 +225,7 @@ class TrainingJobSpec(Spec):
         Within(
             limit=Limit(minimum=1, maximum=training_job_fact("max_run_seconds")["maximum"]),
             code=SageMakerCode.TRAINING_TIME,
-            what="`max_run` (in seconds)",
+            what="`max_run`",
             above="write at most 28 days; continue a longer training from a checkpoint in another job",
         ),
         InRequest("StoppingCondition.MaxRuntimeInSeconds"),
@@ -237,7 +237,7 @@ class TrainingJobSpec(Spec):
         Within(
             limit=training_job_limit("StoppingCondition.MaxPendingTimeInSeconds"),
             code=SageMakerCode.TRAINING_TIME,
-            what="`max_pending` (in seconds)",
+            what="`max_pending`",
         ),
         InRequest("StoppingCondition.MaxPendingTimeInSeconds"),
     ] = None
@@ -256,7 +256,7 @@ class TrainingJobSpec(Spec):
             limit=training_job_limit("RetryStrategy.MaximumRetryAttempts"),
             code=SageMakerCode.TRAINING_TIME,
             what="`retries`",
-            below="leave it out for no retries",
+            below="remove it for no retries",
         ),
         InRequest("RetryStrategy.MaximumRetryAttempts"),
     ] = None

@@ -45,7 +45,7 @@ OF_DISTRIBUTION: Mapping[str, str] = {
     "modelparallel": "write `smp`: it is version 2; version 1 is discontinued",
     "multi_worker_mirrored_strategy": "write `torchrun`: this is TensorFlow's, for which llm-fleet has no image",
     "parameters": "write `smp`: `{kind: smp, smp: {hybrid_shard_degree: 8}}`",
-    "enabled": "leave it out, and write the launcher's name: `distribution: torchrun`",
+    "enabled": "remove it, and write the launcher's name: `distribution: torchrun`",
     "processes": "write `processes_per_host`",
 }
 

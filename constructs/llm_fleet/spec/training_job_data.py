@@ -47,7 +47,7 @@ class Channel(Spec):
         "path": "write `s3`, or `fsx`",
         "lustre": "write `fsx`",
         "directory_path": "write `fsx`, without the mount name in front",
-        "file_system_id": "leave it out: `fsx` is a folder of the file system under `storage.fsx`",
+        "file_system_id": "remove it: `fsx` is a folder of the file system under `storage.fsx`",
         "efs": "copy the data to S3 or FSx for Lustre: EFS is not supported",
         "input_mode": "write `mode`",
         "distribution": "write `sharded: true` for ShardedByS3Key",

@@ -67,9 +67,12 @@ class Quantity:
     def text(self, number: int) -> str:
         """Return `number`, in the API's unit, in the largest unit that divides it, e.g. `28 days`."""
         fitting = [unit for unit, worth in self.units.items() if number and number % worth == 0]
-        unit = max(fitting or self.units, key=lambda each: self.units[each] if fitting else -self.units[each])
-        amount, one = number // self.units[unit], unit.removesuffix("s")
-        return f"{amount} {one if amount == 1 and one in self.units else unit}"
+        worth = max(self.units[unit] for unit in fitting) if fitting else min(self.units.values())
+        amount = number // worth
+        spellings = [unit for unit, each in self.units.items() if each == worth]
+        plural = [unit for unit in spellings if unit.endswith("s") and unit.removesuffix("s") in spellings]
+        unit = plural[0] if plural else spellings[0]
+        return f"{amount} {unit.removesuffix('s') if plural and amount == 1 else unit}"
 
     def _amount_and_unit(self, written: Any) -> tuple[Decimal, str]:
         if isinstance(written, int | float) and not isinstance(written, bool):

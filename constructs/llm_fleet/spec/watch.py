@@ -19,13 +19,11 @@ _RESTARTS, _CONDITION = SageMakerCode.WATCH_RESTARTS, SageMakerCode.WATCH_CONDIT
 _WAIT = Limit(minimum=1, maximum=_LIMITS.back_off_seconds)
 _HOW_OFTEN = "write how many times a job may be restarted; 0 for a watch that only sends notifications"
 _WINDOW = Limit(minimum=1, maximum=_LIMITS.alarm_window_minutes)
-_BAD_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`for` (in minutes)")
-_WINDOW_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`window` (in minutes)")
+_BAD_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`for`")
+_WINDOW_MINUTES = Within(limit=_WINDOW, code=_CONDITION, what="`window`")
 _STALL = Limit(minimum=2, maximum=_LIMITS.alarm_window_minutes)
 """Minutes. SageMaker publishes metrics of logs once a minute, so one minute without a value is normal."""
-_GRACE = Within(
-    limit=Limit(minimum=0, maximum=_LIMITS.alarm_window_minutes), code=_CONDITION, what="`grace` (in minutes)"
-)
+_GRACE = Within(limit=Limit(minimum=0, maximum=_LIMITS.alarm_window_minutes), code=_CONDITION, what="`grace`")
 
 
 class RestartPolicy(Spec):
@@ -49,14 +47,14 @@ class RestartPolicy(Spec):
         ),
     ] = _FACTS.restart.maximum
     """Maximum number of restarts of a job, for all causes together; 0 only sends notifications. Default: 3."""
-    back_off_seconds: Annotated[
-        Seconds, Field(alias="wait"), Within(limit=_WAIT, code=_RESTARTS, what="`wait` (in seconds)")
-    ] = _FACTS.restart.back_off_seconds
+    back_off_seconds: Annotated[Seconds, Field(alias="wait"), Within(limit=_WAIT, code=_RESTARTS, what="`wait`")] = (
+        _FACTS.restart.back_off_seconds
+    )
     """Wait before the first restart; doubled before each later one. Default: `1 min`."""
     longest_back_off_seconds: Annotated[
         Seconds | None,
         Field(alias="longest_wait"),
-        Within(limit=_WAIT, code=_RESTARTS, what="`longest_wait` (in seconds)"),
+        Within(limit=_WAIT, code=_RESTARTS, what="`longest_wait`"),
     ] = None
     """Maximum wait before a restart. Default: `1 h`, or `wait` if that is longer."""
     at_max_runtime: Annotated[bool, Field(alias="after_max_runtime")] = _FACTS.restart.at_max_runtime
@@ -98,7 +96,7 @@ class Stall(Spec):
     minutes: Annotated[
         Minutes,
         Field(alias="for"),
-        Within(limit=_STALL, code=_CONDITION, what="`for` (in minutes)"),
+        Within(limit=_STALL, code=_CONDITION, what="`for`"),
         InRequest("periods"),
     ] = _FACTS.stall.minutes
     """Time without values, up to `24 h`. Default: `15 min`. It must be longer than an evaluation and a slow

@@ -125,7 +125,7 @@ def test_zero_instances_and_a_time_to_live_of_zero_have_an_explanation() -> None
     (no_instances,) = problems(scaling=EndpointScaling(maximum=3, minimum=0))
     (no_life,) = problems(time_to_live_seconds=0)
     assert "inference components" in no_instances.remedy
-    assert no_life.message == "a time to live of 0 would delete the endpoint as soon as it is created"
+    assert "the interval at which llm-fleet checks" in no_life.remedy
 
 
 def test_all_problems_are_reported_together() -> None:

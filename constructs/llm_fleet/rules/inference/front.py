@@ -39,7 +39,7 @@ def check_front(front: Front, *, region: str | None = None) -> list[Problem]:
             facts.longest_answer_seconds,
             Code.FRONT_LONGEST_ANSWER,
             "longest_answer_seconds",
-            what="`longest_answer` (in seconds)",
+            what="`longest_answer`",
         ),
         *check_number(
             front.requests_per_five_minutes,

@@ -187,20 +187,17 @@ def _check_targets(scaling: EndpointScaling) -> Iterator[Problem]:
 
 def check_time_to_live(seconds: int | None) -> Iterator[Problem]:
     """Return a problem unless an endpoint can live for `seconds`; with `None` it is never deleted."""
-    limit, what = time_to_live_facts().seconds, "`time_to_live` (in seconds)"
-    least, most = limit.minimum or 0, limit.maximum or 0
-    for problem in check_number(seconds, limit, SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds", what=what):
-        yield replace(
-            problem,
-            message="a time to live of 0 would delete the endpoint as soon as it is created"
-            if type(seconds) is int and seconds <= 0
-            else problem.message,
-            allowed=f"{least // 60} minutes to {most // 86400} days",
-            remedy=f"write at most {most // 86400} days, or remove it to keep the endpoint"
-            if type(seconds) is int and seconds > most
-            else f"write at least {least // 60} minutes, the interval at which llm-fleet checks; or remove it to "
-            "keep the endpoint",
-        )
+    limit = time_to_live_facts().seconds
+    if type(seconds) is not int:
+        remedy = ""
+    elif limit.maximum is not None and seconds > limit.maximum:
+        remedy = f"write at most {limit.maximum // 86400} days, or remove it to keep the endpoint"
+    else:
+        least = f"{(limit.minimum or 0) // 60} minutes, the interval at which llm-fleet checks"
+        remedy = f"write at least {least}; or remove it to keep the endpoint"
+    yield from check_number(
+        seconds, limit, SageMakerCode.TIME_TO_LIVE, "time_to_live_seconds", what="`time_to_live`", remedy=remedy
+    )
 
 
 def check_budget(budget: EndpointBudget) -> list[Problem]:

@@ -40,7 +40,7 @@ def check_notebook(
             Limit(minimum=idle.min, maximum=idle.max),
             SageMakerCode.NOTEBOOK_IDLE,
             "idle_minutes",
-            what="`idle` (in minutes)",
+            what="`idle`",
             remedy=f"write at least {idle.min} minutes, or None for an instance that is never stopped",
         ),
         *check_internet(notebook, has_network=has_network, network_internet=network_internet),
