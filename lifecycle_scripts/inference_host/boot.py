@@ -32,21 +32,21 @@ def boot() -> int:
     signal.signal(signal.SIGTERM, _out_of_time)
     begun = time.monotonic()
     settings: Optional[Settings] = None
-    story: dict[str, Any] = {}
+    record: dict[str, Any] = {}
     try:
         settings = read_settings(host)
-        story.update(service=settings.service, instance_type=settings.instance_type)
+        record.update(service=settings.service, instance_type=settings.instance_type)
         for step in _STEPS:
-            story.update(step(host, settings))
-        story = {"event": "host-ready", **story}
+            record.update(step(host, settings))
+        record = {"event": "host-ready", **record}
     except Failure as failure:
-        story = _refused(failure.code, failure.message, story)
+        record = _rejected(failure.code, failure.message, record)
     except Exception as error:  # the agent must not start after any error
         traceback.print_exc()
-        story = _refused(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}", story)
-    story["seconds"] = round(time.monotonic() - begun, 1)
-    _report(host, settings, story)
-    return 0 if story["event"] == "host-ready" else 1
+        record = _rejected(Code.UNEXPECTED_ERROR, f"{type(error).__name__}: {error}", record)
+    record["seconds"] = round(time.monotonic() - begun, 1)
+    _report(host, settings, record)
+    return 0 if record["event"] == "host-ready" else 1
 
 
 def _out_of_time(*_: object) -> None:
@@ -55,18 +55,18 @@ def _out_of_time(*_: object) -> None:
     fail(Code.TIMEOUT, "the checks were stopped before they were finished")
 
 
-def _refused(code: Code, message: str, story: dict[str, Any]) -> dict[str, Any]:
-    reported = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
-    return {**reported, **story}
+def _rejected(code: Code, message: str, record: dict[str, Any]) -> dict[str, Any]:
+    result = {"event": "host-refused", "code": code.code, "message": message, "remedy": code.remedy}
+    return {**result, **record}
 
 
-def _report(host: Host, settings: Optional[Settings], story: dict[str, Any]) -> None:
+def _report(host: Host, settings: Optional[Settings], record: dict[str, Any]) -> None:
     """Write the result on the host, then send it; a failed send changes nothing on the host."""
-    well = story["event"] == "host-ready"
+    well = record["event"] == "host-ready"
     metadata = _or_none("the instance metadata", Metadata)
     instance = _or_none("the instance id", lambda: metadata.get("meta-data/instance-id")) if metadata else None
-    story["instance"] = instance
-    line = json.dumps(story)
+    record["instance"] = instance
+    line = json.dumps(record)
     say(line)
     _or_none(REPORT, lambda: host.write(REPORT, line + "\n"))
     if well:

@@ -29,21 +29,21 @@ _NO_ROOT = "no-node"
 def print_steps(requested: Arguments, places: Places) -> int:
     """Print what `requested` selects and return the exit code. Writes nothing to disk."""
     log = Log(None, started=time.time(), silent=True)
-    reported = read_bundle(places, requested.hook, log.line)
+    manifest = read_bundle(places, requested.hook, log.line)
     if requested.mode == LIST:
         prepared = (
-            _on_paper(requested, reported, places)
+            _on_paper(requested, manifest, places)
             if requested.role
-            else prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
+            else prepare(requested, manifest, places, Limits.of_this_node(), log.line, {})
         )
         return _say(requested, _listed(prepared), _list_lines)
-    prepared = prepare(requested, reported, places, Limits.of_this_node(), log.line, {})
+    prepared = prepare(requested, manifest, places, Limits.of_this_node(), log.line, {})
     return _dry_run(requested, prepared)
 
 
-def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepared:
+def _on_paper(requested: Arguments, manifest: Manifest, places: Places) -> Prepared:
     """Return the steps for a node of the role, only from the manifest."""
-    group = _group(requested, reported)
+    group = _group(requested, manifest)
     identity = Identity(
         group=group,
         instance_id=None,
@@ -54,17 +54,17 @@ def _on_paper(requested: Arguments, reported: Manifest, places: Places) -> Prepa
         addresses=(),
         testimonies=(),
     )
-    node = Node(reported, identity, places, Host(places.bundle / _NO_ROOT), requested.hook, lambda _: None)
-    known = known_steps(places, reported)
-    graph = build(known, group.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))
+    node = Node(manifest, identity, places, Host(places.bundle / _NO_ROOT), requested.hook, lambda _: None)
+    known = known_steps(places, manifest)
+    graph = build(known, group.role, requested.hook, manifest.steps.skip, lambda step: why_not_needed(step, node))
     return Prepared(node, graph)
 
 
-def _group(requested: Arguments, reported: Manifest) -> Group:
-    for group in reported.groups:
+def _group(requested: Arguments, manifest: Manifest) -> Group:
+    for group in manifest.groups:
         if group.role == requested.role and requested.group in (None, group.name):
             return group
-    named = ", ".join(f"{group.name} ({group.role})" for group in reported.groups)
+    named = ", ".join(f"{group.name} ({group.role})" for group in manifest.groups)
     group = f"group {requested.group}" if requested.group else "group"
     fail(
         Code.ARGUMENTS,
@@ -96,14 +96,14 @@ def _step(graph: Graph, name: str) -> dict[str, Any]:
     }
 
 
-def _list_lines(reported: dict[str, Any]) -> list[str]:
-    node = reported["node"]
-    lines = [f"{reported['hook']} on a node of group {node['group']}, role {node['role']}:"]
-    for number, wave in enumerate(reported["waves"], start=1):
+def _list_lines(result: dict[str, Any]) -> list[str]:
+    node = result["node"]
+    lines = [f"{result['hook']} on a node of group {node['group']}, role {node['role']}:"]
+    for number, wave in enumerate(result["waves"], start=1):
         for step in wave:
             waits = [*step["needs"], *(f"({name})" for name in step["after"])]
             lines.append(f"{number:>3}  {step['name']:<20}  {step['summary']}" + _after(waits))
-    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(reported["skipped"].items())]
+    return lines + [f"  -  {name:<20}  skipped: {why}" for name, why in sorted(result["skipped"].items())]
 
 
 def _after(waits: list[str]) -> str:
@@ -137,24 +137,23 @@ def _dry_run(requested: Arguments, prepared: Prepared) -> int:
                     "why": failure.cause if failure else None,
                 }
             )
-    reported = {"node": describe(prepared.node.identity), "hook": requested.hook, "steps": steps}
-    _say(requested, reported, _dry_lines)
+    result = {"node": describe(prepared.node.identity), "hook": requested.hook, "steps": steps}
+    _say(requested, result, _dry_lines)
     return CHANGES_NEEDED if any(step["why"] for step in steps) else ALL_VERIFIED
 
 
-def _dry_lines(reported: dict[str, Any]) -> list[str]:
+def _dry_lines(result: dict[str, Any]) -> list[str]:
     return [
-        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "")
-        for step in reported["steps"]
+        f"{step['name']:<20}  {step['state']}" + (f": {step['why']}" if step["why"] else "") for step in result["steps"]
     ]
 
 
-def _say(requested: Arguments, reported: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
+def _say(requested: Arguments, result: dict[str, Any], lines: Callable[[dict[str, Any]], list[str]]) -> int:
     if requested.json:
         import json
 
-        print(json.dumps(reported, indent=2))
+        print(json.dumps(result, indent=2))
     else:
-        print("\n".join(lines(reported)))
+        print("\n".join(lines(result)))
     sys.stdout.flush()
     return 0

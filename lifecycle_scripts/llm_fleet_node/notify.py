@@ -28,29 +28,29 @@ _PATH = "/usr/local/bin:/usr/bin:/bin:/snap/bin"
 Say = Callable[[str], None]
 
 
-def notify(reported: Manifest, story: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
-    """Send what the manifest configures, in parallel, within `seconds`; `story`: the report, `name`: the node."""
-    if reported.reports is None:
+def notify(manifest: Manifest, record: dict[str, Any], name: str, places: Places, *, seconds: float, say: Say) -> None:
+    """Send what the manifest configures, in parallel, within `seconds`; `record`: the report, `name`: the node."""
+    if manifest.reports is None:
         return
     aws = shutil.which("aws", path=_PATH) if str(places.root) == "/" else shutil.which("aws")
     if aws is None:
         say("report: this node has no `aws` command, so nothing is sent")
         return
-    commands = {"report": _copy(reported.reports.s3_uri, name, story["started"], places)}
-    if story["code"] != "OK":
-        if reported.reports.metric_namespace:
-            commands["metric"] = _metric(reported, reported.reports.metric_namespace, story)
-        if reported.reports.event_bus:
-            commands["event"] = _event(reported, reported.reports.event_bus, story, name, commands["report"][-1])
-    elif story.get("degraded"):
-        degraded = _as_degraded(story)
-        if reported.reports.metric_namespace:
-            commands["metric"] = _metric(reported, reported.reports.metric_namespace, degraded)
-        if reported.reports.event_bus:
-            commands["event"] = _event(reported, reported.reports.event_bus, degraded, name, commands["report"][-1])
+    commands = {"report": _copy(manifest.reports.s3_uri, name, record["started"], places)}
+    if record["code"] != "OK":
+        if manifest.reports.metric_namespace:
+            commands["metric"] = _metric(manifest, manifest.reports.metric_namespace, record)
+        if manifest.reports.event_bus:
+            commands["event"] = _event(manifest, manifest.reports.event_bus, record, name, commands["report"][-1])
+    elif record.get("degraded"):
+        degraded = _as_degraded(record)
+        if manifest.reports.metric_namespace:
+            commands["metric"] = _metric(manifest, manifest.reports.metric_namespace, degraded)
+        if manifest.reports.event_bus:
+            commands["event"] = _event(manifest, manifest.reports.event_bus, degraded, name, commands["report"][-1])
     # The node is in use now: its jobs have priority over the AWS CLI's 0.6 s of CPU.
-    behind = ["nice", "-n", "19"] if story["code"] == "OK" and shutil.which("nice") else []
-    base = [*behind, aws, "--region", reported.region, "--output", "json"]
+    behind = ["nice", "-n", "19"] if record["code"] == "OK" and shutil.which("nice") else []
+    base = [*behind, aws, "--region", manifest.region, "--output", "json"]
     _run({what: [*base, *command] for what, command in commands.items()}, seconds, say)
 
 
@@ -69,11 +69,11 @@ def _copy(s3_uri: str, name: str, started: str, places: Places) -> list[str]:
     ]
 
 
-def _metric(reported: Manifest, namespace: str, story: dict[str, Any]) -> list[str]:
+def _metric(manifest: Manifest, namespace: str, record: dict[str, Any]) -> list[str]:
     """Two data points: with all dimensions, and with the cluster only, as an alarm cannot search for dimensions."""
-    whole = {"Cluster": reported.cluster or reported.fleet, "Group": _group(story), "Code": story["code"]}
-    metric = _DEGRADED_METRIC if story.get("is_degraded") else _METRIC
-    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(reported)})]
+    whole = {"Cluster": manifest.cluster or manifest.fleet, "Group": _group(record), "Code": record["code"]}
+    metric = _DEGRADED_METRIC if record.get("is_degraded") else _METRIC
+    data = [_datum(metric, whole), _datum(metric, {"Cluster": _lasting_name(manifest)})]
     return ["cloudwatch", "put-metric-data", "--namespace", namespace, "--metric-data", json.dumps(data)]
 
 
@@ -82,38 +82,38 @@ def _datum(metric: str, dimensions: dict[str, str]) -> dict[str, Any]:
     return {"MetricName": metric, "Value": 1, "Unit": "Count", "Dimensions": named}
 
 
-def _lasting_name(reported: Manifest) -> str:
+def _lasting_name(manifest: Manifest) -> str:
     """Return the cluster's configured name: ParallelCluster's has a hash that changes, the alarm's does not."""
-    name = reported.cluster or reported.fleet
-    return _HASH.sub("", name) if reported.platform == "parallelcluster" else name
+    name = manifest.cluster or manifest.fleet
+    return _HASH.sub("", name) if manifest.platform == "parallelcluster" else name
 
 
-def _event(reported: Manifest, bus: str, story: dict[str, Any], name: str, copied_to: str) -> list[str]:
+def _event(manifest: Manifest, bus: str, record: dict[str, Any], name: str, copied_to: str) -> list[str]:
     detail = {
-        "fleet": reported.fleet,
-        "cluster": reported.cluster,
-        "group": _group(story),
+        "fleet": manifest.fleet,
+        "cluster": manifest.cluster,
+        "group": _group(record),
         "node": name,
-        "hook": story["hook"],
-        "code": story["code"],
-        "cause": story["cause"][:1000],
-        "remedy": story["remedy"],
+        "hook": record["hook"],
+        "code": record["code"],
+        "cause": record["cause"][:1000],
+        "remedy": record["remedy"],
         "report": f"{copied_to}{report.NAME}",
     }
-    kind = _DEGRADED if story.get("is_degraded") else _FAILED
+    kind = _DEGRADED if record.get("is_degraded") else _FAILED
     entry = {"Source": _SOURCE, "DetailType": kind, "Detail": json.dumps(detail), "EventBusName": bus}
     return ["events", "put-events", "--entries", json.dumps([entry])]
 
 
-def _as_degraded(story: dict[str, Any]) -> dict[str, Any]:
-    """Return `story` with the first failure of a degraded step as its `code`, `cause` and `remedy`."""
-    first = story["degraded"][0]
+def _as_degraded(record: dict[str, Any]) -> dict[str, Any]:
+    """Return `record` with the first failure of a degraded step as its `code`, `cause` and `remedy`."""
+    first = record["degraded"][0]
     remedy = next(code.remedy for code in Code if code.code == first["code"])
-    return {**story, **first, "remedy": remedy, "is_degraded": True}
+    return {**record, **first, "remedy": remedy, "is_degraded": True}
 
 
-def _group(story: dict[str, Any]) -> str:
-    return story.get("node", {}).get("group", "unknown")
+def _group(record: dict[str, Any]) -> str:
+    return record.get("node", {}).get("group", "unknown")
 
 
 def _run(commands: dict[str, list[str]], seconds: float, say: Say) -> None:

@@ -41,16 +41,16 @@ def read_bundle(places: Places, hook: str, say: Say) -> Manifest:
 
 
 def prepare(
-    requested: Arguments, reported: Manifest, places: Places, limits: Limits, say: Say, story: dict[str, Any]
+    requested: Arguments, reported: Manifest, places: Places, limits: Limits, say: Say, record: dict[str, Any]
 ) -> Prepared:
-    """Identify this node and select its steps; the identity is added to `story`.
+    """Identify this node and select its steps; the identity is added to `record`.
 
     Raises `Failure` if either is ambiguous.
     """
     known = known_steps(places, reported)
     identity = identify_in_time(places, reported, seconds=limits.platform, given=requested.group, say=say)
     say(f"node: {identity.group.role} of group {identity.group.name}")
-    story["node"] = describe(identity)
+    record["node"] = describe(identity)
     _check_hook(requested.hook, identity, reported)
     node = Node(reported, identity, places, Host(places.root), requested.hook, say)
     graph = build(known, node.role, requested.hook, reported.steps.skip, lambda step: why_not_needed(step, node))

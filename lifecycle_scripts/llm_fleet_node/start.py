@@ -60,7 +60,7 @@ class Start:
         twice = requested.hook == ON_NODE_CONFIGURED
         self._log = Log(places.log_dir, started=self._started, silent=requested.json, errors_twice=twice)
         self._manifest: Optional[Manifest] = None
-        self._story: dict[str, Any] = {
+        self._record: dict[str, Any] = {
             "schema_version": report.VERSION,
             "hook": requested.hook,
             "only": list(requested.only),
@@ -81,7 +81,7 @@ class Start:
         failure = failure or self._trouble()
         self._report(failure)
         try:
-            report.write_report(self._places.log_dir, self._story)
+            report.write_report(self._places.log_dir, self._record)
         except Failure as unwritten:
             self._log.line(str(unwritten), error=True)
             failure = failure or unwritten
@@ -91,7 +91,7 @@ class Start:
             import json
 
             with contextlib.suppress(OSError):
-                print(json.dumps(self._story, indent=2), flush=True)
+                print(json.dumps(self._record, indent=2), flush=True)
         return _exit_code(failure, self._requested.hook) if failure else 0
 
     def _attempt(self) -> Optional[Failure]:
@@ -110,16 +110,16 @@ class Start:
 
     def _run(self) -> Optional[Failure]:
         say = self._log.line
-        self._manifest = reported = read_bundle(self._places, self._requested.hook, say)
-        self._story["bundle"] = {
-            "fleet": reported.fleet,
-            "cluster": reported.cluster,
-            "content_hash": reported.content_hash,
+        self._manifest = manifest = read_bundle(self._places, self._requested.hook, say)
+        self._record["bundle"] = {
+            "fleet": manifest.fleet,
+            "cluster": manifest.cluster,
+            "content_hash": manifest.content_hash,
         }
-        prepared = prepare(self._requested, reported, self._places, self._limits, say, self._story)
+        prepared = prepare(self._requested, manifest, self._places, self._limits, say, self._record)
         from llm_fleet_node.take_steps import take_steps  # not needed to report a broken bundle
 
-        return take_steps(prepared, self._requested, self._limits, self._log, self._started, self._story)
+        return take_steps(prepared, self._requested, self._limits, self._log, self._started, self._record)
 
     def _trouble(self) -> Optional[Failure]:
         """Return why state or log could not be written, e.g. on a disk that became full during the run."""
@@ -130,12 +130,12 @@ class Start:
         return failure
 
     def _report(self, failure: Optional[Failure]) -> None:
-        self._story["finished"] = stamp(time.time())
-        self._story["seconds"] = round(time.time() - self._started, 3)
-        self._story["code"] = failure.code.code if failure else "OK"
-        self._story["cause"] = failure.cause if failure else None
-        self._story["remedy"] = failure.code.remedy if failure else None
-        self._log.line(f"{self._requested.hook}: {self._story['code']} after {self._story['seconds']:.2f} s")
+        self._record["finished"] = stamp(time.time())
+        self._record["seconds"] = round(time.time() - self._started, 3)
+        self._record["code"] = failure.code.code if failure else "OK"
+        self._record["cause"] = failure.cause if failure else None
+        self._record["remedy"] = failure.code.remedy if failure else None
+        self._log.line(f"{self._requested.hook}: {self._record['code']} after {self._record['seconds']:.2f} s")
         self._log.sync()
 
     def _notify(self) -> None:
@@ -143,9 +143,9 @@ class Start:
             return
         from llm_fleet_node.notify import notify
 
-        name = self._story.get("node", {}).get("instance_id") or os.uname().nodename
+        name = self._record.get("node", {}).get("instance_id") or os.uname().nodename
         try:
-            notify(self._manifest, self._story, name, self._places, seconds=self._limits.reports, say=self._log.line)
+            notify(self._manifest, self._record, name, self._places, seconds=self._limits.reports, say=self._log.line)
         except Exception:
             self._log.line(traceback.format_exc())
         self._log.sync()

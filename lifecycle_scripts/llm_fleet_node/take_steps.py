@@ -25,9 +25,9 @@ _STATES = {RUNNING: states.RUNNING, DONE: states.DONE, FAILED: states.FAILED}
 
 
 def take_steps(
-    prepared: Prepared, requested: Arguments, limits: Limits, log: Log, started: float, story: dict[str, Any]
+    prepared: Prepared, requested: Arguments, limits: Limits, log: Log, started: float, record: dict[str, Any]
 ) -> Optional[Failure]:
-    """Run the steps; add them to `story` and return the first failure. All failures are printed on standard error.
+    """Run the steps; add them to `record` and return the first failure. All failures are printed on standard error.
 
     `started` is the run's start in seconds since 1970. Raises `Failure` if another run is active.
     """
@@ -51,7 +51,7 @@ def take_steps(
         runner.run()
     finally:
         state.save(sync=True)
-        failure = _report(graph, runner, log, node.places.log_dir / LOG, started, story)
+        failure = _report(graph, runner, log, node.places.log_dir / LOG, started, record)
     lock.release()
     if not state.trouble:
         return failure
@@ -89,17 +89,17 @@ def _changed(outcome: Outcome, state: State, log: Log) -> None:
 
 
 def _report(
-    graph: Graph, runner: Runner, log: Log, log_file: Any, started: float, story: dict[str, Any]
+    graph: Graph, runner: Runner, log: Log, log_file: Any, started: float, record: dict[str, Any]
 ) -> Optional[Failure]:
     """Add the outcomes to the report, and print the summary; return the first failure."""
     outcomes = list(runner.outcomes.values())
     slowest = slowest_path(graph, runner.outcomes)
     failed = sorted((one for one in outcomes if one.failure), key=lambda one: one.ended or 0.0)
-    story["steps"] = [outcome.describe(started) for outcome in outcomes]
-    story["skipped"] = graph.skipped
-    story["slowest_path"] = slowest
-    story["failures"] = _described([one for one in failed if one.step.is_for_jobs])
-    story["degraded"] = _described([one for one in failed if not one.step.is_for_jobs])
+    record["steps"] = [outcome.describe(started) for outcome in outcomes]
+    record["skipped"] = graph.skipped
+    record["slowest_path"] = slowest
+    record["failures"] = _described([one for one in failed if one.step.is_for_jobs])
+    record["degraded"] = _described([one for one in failed if not one.step.is_for_jobs])
     for line in summary.lines(outcomes, slowest):
         log.line(line)
     for line in summary.failures(failed, log_file):

@@ -76,8 +76,8 @@ def test_the_metric_of_a_parallelcluster_keeps_its_name_when_the_hash_changes(
     tmp_path: Path, platform: str, name: str
 ) -> None:
     manifest = make(tmp_path, platform=platform, cluster="train-0a1b2c3d").manifest
-    story = {"code": "LFN31", "node": {"group": "trn"}}
-    (_, by_cluster) = json.loads(metric(manifest, "LlmFleet/Nodes", story)[-1])
+    record = {"code": "LFN31", "node": {"group": "trn"}}
+    (_, by_cluster) = json.loads(metric(manifest, "LlmFleet/Nodes", record)[-1])
     assert dimensions(by_cluster) == {"Cluster": name}
 
 

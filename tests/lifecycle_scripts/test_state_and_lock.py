@@ -209,7 +209,7 @@ def test_a_report_that_cannot_be_written_is_still_sent(worker: Node, monkeypatch
         pass
 
     def notify(run: Start) -> None:
-        sent.append(run._story["code"])  # pyright: ignore[reportPrivateUsage]
+        sent.append(run._record["code"])  # pyright: ignore[reportPrivateUsage]
 
     monkeypatch.setenv("LLM_FLEET_ROOT", str(worker.root))
     monkeypatch.setattr(Start, "_attempt", attempt)

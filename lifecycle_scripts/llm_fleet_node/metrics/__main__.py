@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     machine = Machine(Path(os.environ.get("LLM_FLEET_ROOT", "/")))
     aws = Aws(settings.region, CredentialSource(machine))
     to = publisher(settings, aws)
-    collector = Collector(settings, machine, to, Path(folder), known_by=fingerprint(text), say=_say)
+    collector = Collector(settings, machine, to, Path(folder), settings_fingerprint=fingerprint(text), say=_say)
     if "--once" in rest:
         return 1 if collector.once().trouble else 0
     stopped = threading.Event()

@@ -41,15 +41,15 @@ class Collector:
         to: Publisher,
         folder: Path,
         *,
-        known_by: str,
+        settings_fingerprint: str,
         say: Callable[[str], None],
     ) -> None:
-        """Set the publisher, the `folder` for status and last values, and the settings' fingerprint `known_by`."""
+        """Set the publisher, the `folder` for status and last values, and the fingerprint of the settings."""
         self._settings = settings
         self._machine = machine
         self._to = to
         self._folder = folder
-        self._known_by = known_by
+        self._settings_fingerprint = settings_fingerprint
         self._say = say
         self._rates = Rates()
         self._waiting: deque[Sample] = deque(maxlen=_KEPT)
@@ -61,7 +61,7 @@ class Collector:
         sample = Sample(int(time.time() * 1000), self._measure())
         self._waiting.append(sample)
         status = Status(
-            settings=self._known_by,
+            settings=self._settings_fingerprint,
             measured=sample.milliseconds,
             values=len(sample.numbers),
             absent=dict(sample.reading.absent),

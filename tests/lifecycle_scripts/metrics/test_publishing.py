@@ -93,7 +93,7 @@ def collector(root: Path, settings: Settings = SETTINGS) -> tuple[Collector, lis
     machine = linux(root)
     said: list[str] = []
     aws = Aws(settings.region, CredentialSource(machine))
-    made = Collector(settings, machine, publisher(settings, aws), root, known_by="abc", say=said.append)
+    made = Collector(settings, machine, publisher(settings, aws), root, settings_fingerprint="abc", say=said.append)
     return made, said
 
 
