@@ -1,4 +1,4 @@
-"""The engine on its own, with resources in memory."""
+"""The engine alone, with resources in memory."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ REGION = "us-west-2"
 
 
 class Bench:
-    """An engine, its provider, and the shortest way to deploy a template with them."""
+    """An engine and its provider, with methods to deploy a template."""
 
     def __init__(self) -> None:
         self.provider = MemoryProvider()
@@ -48,7 +48,7 @@ class Bench:
         return create_change_set(self.engine, REGION, name, label, self.proposal(template), kind=kind)[1]
 
     def rejection(self, template: Mapping[str, Any]) -> str:
-        """The errors of a template; asserts that nothing was created before them."""
+        """Return the errors of a template; asserts that nothing was created."""
         with pytest.raises(TemplateError) as rejected:
             self.create("Rejected", template)
         assert self.provider.things == {}
@@ -59,7 +59,7 @@ class Bench:
         return self.engine.wait(self.engine.get(REGION, name))
 
     def since_last(self) -> list[str]:
-        """The calls that the last operation made to the provider."""
+        """Return the calls of the last operation to the provider."""
         calls = self.provider.calls[:-1] if self.provider.calls[-1] == "---" else self.provider.calls
         last = len(calls) - 1 - calls[::-1].index("---") if "---" in calls else -1
         return calls[last + 1 :]

@@ -1,4 +1,4 @@
-"""The bundle that the drill runs is proven to be the one that was published, or refused."""
+"""The drill verifies that its bundle is the published one, or rejects it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.lifecycle_scripts.throwaway_node import Node
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Bundle:
-    """What a construct would publish, under the prefix that its publisher gives it."""
+    """A bundle as a construct publishes it, under its publisher's prefix."""
     node = Node(tmp_path)
     node.publish()
     files = {str(path.relative_to(node.bundle)): path.read_bytes() for path in node.bundle.rglob("*") if path.is_file()}
@@ -20,7 +20,7 @@ def bundle(tmp_path: Path) -> Bundle:
     return replace(named, prefix=prefix)
 
 
-def test_a_whole_bundle_is_proven(bundle: Bundle):
+def test_a_complete_bundle_is_verified(bundle: Bundle):
     assert bundle.content_hash in prove(bundle, bundle.content_hash)[-1]
 
 
@@ -36,7 +36,7 @@ def test_a_missing_file_is_found(bundle: Bundle):
         prove(bundle, bundle.content_hash)
 
 
-def test_a_additional_file_is_found(bundle: Bundle):
+def test_an_additional_file_is_found(bundle: Bundle):
     bundle.files["extra.sh"] = b""
     with pytest.raises(WrongBundle, match="list of the bundle's files"):
         prove(bundle, bundle.content_hash)

@@ -1,4 +1,4 @@
-"""Each run has a folder of its own, anyone who begins in the same moment."""
+"""Each run has its own folder, even if several begin at the same time."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,7 @@ import pytest
 from local.drill import session
 
 
-def test_runs_of_one_second_have_a_folder_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_each_of_several_runs_in_one_second_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(session, "work_folder", lambda: tmp_path)
     monkeypatch.setattr(time, "strftime", _moment)
     with ThreadPoolExecutor(8) as runs:

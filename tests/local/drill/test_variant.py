@@ -1,4 +1,4 @@
-"""A fleet file for a scenario: fewer workers, another environment or none, and what it names is found from anywhere."""
+"""A fleet file for a scenario: fewer workers, another environment or none, and files found from any folder."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from local.drill.variant import write_variant
 
 
 @pytest.mark.parametrize("packages", [None, ("packaging",), ()])
-def test_each_is_a_fleet_that_can_be_deployed(tmp_path: Path, packages: tuple[str, ...] | None):
+def test_each_variant_can_be_deployed(tmp_path: Path, packages: tuple[str, ...] | None):
     written = write_variant(FLEET, tmp_path, workers=1, packages=packages)
     load_fleet(written)
     cluster: dict[str, Any] = yaml.safe_load(written.read_text())["clusters"]["train"]
@@ -23,7 +23,7 @@ def test_each_is_a_fleet_that_can_be_deployed(tmp_path: Path, packages: tuple[st
         assert cluster["training"]["environments"]["cpu"]["packages"] == ["packaging"]
 
 
-def test_a_certificate_next_to_the_fleet_file_goes_along(tmp_path: Path) -> None:
+def test_a_certificate_next_to_the_fleet_file_is_found(tmp_path: Path) -> None:
     fleet: dict[str, Any] = {"clusters": {"train": {"groups": {"workers": {"role": "compute"}}}}}
     fleet["clusters"]["train"]["directory"] = {"ca_certificate": "corp.pem"}
     (tmp_path / "fleet.yaml").write_text(yaml.safe_dump(fleet))

@@ -1,4 +1,4 @@
-"""Configurations of ParallelCluster to ask about, written as its users do."""
+"""Configurations of ParallelCluster for tests, as its users write them."""
 
 from copy import deepcopy
 from typing import Any
@@ -28,12 +28,12 @@ SharedStorage:
 
 
 def working() -> dict[str, Any]:
-    """A cluster of Trainium that ParallelCluster accepts."""
+    """Return a Trainium cluster that ParallelCluster accepts."""
     return yaml.safe_load(_WORKING)
 
 
 def with_change(configuration: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The same with another value at a path, e.g. `Scheduling/SlurmQueues/0/Name`."""
+    """Return it with another value at a path, e.g. `Scheduling/SlurmQueues/0/Name`."""
     changed = deepcopy(configuration)
     *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
     place: Any = changed

@@ -1,4 +1,4 @@
-"""What is known only at deployment becomes a legal value of its key's kind."""
+"""Values that are resolved at deployment are replaced by valid values for their keys."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ SUBNET = re.compile(r"subnet-[0-9a-f]{17}")
 
 
 def plain(value: Any, *keys: str) -> Any:
-    """What a value below some keys becomes."""
+    """Return the replacement of a value below some keys."""
     for key in reversed(keys):
         value = {key: value}
     found: Any = without_tokens(value)
@@ -20,7 +20,7 @@ def plain(value: Any, *keys: str) -> Any:
     return found
 
 
-def test_a_token_is_the_same_everywhere_and_another_one_another() -> None:
+def test_each_token_has_its_own_dummy_which_is_always_the_same() -> None:
     first, second, third = plain([{"Ref": "A"}, {"Ref": "A"}, {"Ref": "B"}], "SubnetIds")
     assert SUBNET.fullmatch(first)
     assert first == second != third
@@ -42,11 +42,11 @@ def test_a_token_is_the_same_everywhere_and_another_one_another() -> None:
         ({"Fn::If": ["C", "yes", "no"]}, ("Name",), "yes"),
     ],
 )
-def test_a_text_is_legal_at_its_place(value: Any, keys: tuple[str, ...], pattern: str) -> None:
+def test_a_dummy_is_valid_for_its_key(value: Any, keys: tuple[str, ...], pattern: str) -> None:
     assert re.fullmatch(pattern, plain(value, *keys))
 
 
-def test_numbers_truths_and_lists_keep_their_types() -> None:
+def test_numbers_booleans_and_lists_keep_their_types() -> None:
     queue = ("Scheduling", "SlurmQueues")
     resource = {"ComputeResources": [{"MaxCount": -1.8881545897087e289, "Efa": {"Enabled": {"Ref": "E"}}}]}
     (found,) = plain([resource | {"Networking": {"SubnetIds": {"Ref": "List"}}}], *queue)
@@ -55,7 +55,7 @@ def test_numbers_truths_and_lists_keep_their_types() -> None:
     assert SUBNET.fullmatch(subnet)
 
 
-def test_what_is_no_value_is_left_out_and_the_rest_stays() -> None:
+def test_keys_with_no_value_are_omitted_and_others_unchanged() -> None:
     assert without_tokens({"A": {"Ref": "AWS::NoValue"}, "B": [1, {"Ref": "AWS::NoValue"}], "C": False}) == {
         "B": [1],
         "C": False,

@@ -1,4 +1,4 @@
-"""The oracle runs ParallelCluster's own validators; what they ask of AWS is there, or is not, as the question says."""
+"""The oracle runs ParallelCluster's own validators; the request sets which AWS resources exist."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def capacity_block(min_count: int = 4) -> dict[str, Any]:
 
 
 def everything() -> dict[str, Any]:
-    """Names a thing of each kind that a configuration can name."""
+    """Return a configuration that names a resource of each kind."""
     changed = working()
     changed["Scheduling"]["SlurmSettings"]["Database"] = {
         "Uri": {
@@ -86,12 +86,12 @@ def test_a_working_configuration_passes(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("make", [everything, capacity_block, file_cache, launch_template])
-def test_what_a_configuration_names_is_there(oracle: Oracle, make: Callable[[], dict[str, Any]]) -> None:
+def test_resources_in_a_configuration_exist(oracle: Oracle, make: Callable[[], dict[str, Any]]) -> None:
     assert errors(oracle.validate(make())) == []
 
 
-def test_a_configuration_of_texts_passes_as_from_cloudformation(oracle: Oracle) -> None:
-    """CloudFormation hands numbers and booleans to a custom resource as texts."""
+def test_a_configuration_with_strings_from_cloudformation_passes(oracle: Oracle) -> None:
+    """CloudFormation passes numbers and booleans to a custom resource as strings."""
 
     def texts(value: Any) -> Any:
         if isinstance(value, dict):
@@ -122,7 +122,7 @@ def test_its_validators_reject(oracle: Oracle, path: str, value: Any, validator:
     assert validator in {finding.validator for finding in found if finding.level == "ERROR"}, errors(found)
 
 
-def test_a_capacity_block_without_static_nodes_is_refused(oracle: Oracle) -> None:
+def test_a_capacity_block_without_static_nodes_is_rejected(oracle: Oracle) -> None:
     assert any("Capacity Block" in error for error in errors(oracle.validate(capacity_block(min_count=0))))
 
 
@@ -145,12 +145,12 @@ def test_what_the_schema_rejects_is_not_validated(oracle: Oracle) -> None:
         (AccountContext(images={"ami-0123456789abcdef0": {"version": "3.15.0"}}), "CustomAmiTagValidator"),
     ],
 )
-def test_the_context_are_what_the_question_says(oracle: Oracle, around: AccountContext, says: str) -> None:
+def test_the_account_context_is_applied(oracle: Oracle, around: AccountContext, says: str) -> None:
     found = oracle.validate(everything(), around=around)
     assert any(says in error for error in errors(found)), errors(found)
 
 
-def test_a_script_that_is_not_there_is_only_warned_of(oracle: Oracle) -> None:
+def test_a_missing_script_is_only_a_warning(oracle: Oracle) -> None:
     found = oracle.validate(working(), around=AccountContext(missing=["s3://scripts/entry.sh"]))
     assert ("WARNING", "UrlValidator") in {
         (finding.level, finding.validator.removeprefix("AsyncTimed")) for finding in found
@@ -166,7 +166,7 @@ def test_a_policy_of_aws_must_exist(oracle: Oracle) -> None:
     ]
 
 
-def test_a_reservation_is_of_the_type_that_it_is_said_to_be(oracle: Oracle) -> None:
+def test_a_reservation_has_the_instance_type_of_the_context(oracle: Oracle) -> None:
     around = AccountContext(reservations={RESERVATION["CapacityReservationId"]: {"InstanceType": "p5en.48xlarge"}})
     assert any(
         "must have the same instance type" in error
@@ -174,13 +174,13 @@ def test_a_reservation_is_of_the_type_that_it_is_said_to_be(oracle: Oracle) -> N
     )
 
 
-def test_one_validator_alone(oracle: Oracle) -> None:
+def test_a_single_validator(oracle: Oracle) -> None:
     (finding,) = oracle.execute("NameValidator", name="Queue_1")
     assert (finding.validator, finding.level) == ("NameValidator", "ERROR")
     assert oracle.execute("NameValidator", name="queue-1") == []
 
 
-def test_one_question_leaves_no_trace_in_the_next(oracle: Oracle) -> None:
+def test_a_request_does_not_affect_the_next_one(oracle: Oracle) -> None:
     oracle.validate(everything(), around=AccountContext(missing=[SECRET, "ours"]))
     assert errors(oracle.validate(everything())) == []
 
@@ -193,7 +193,7 @@ def test_a_reservation_without_a_type_is_read_also_after_a_validation(oracle: Or
     assert errors(oracle.validate(changed)) == []
 
 
-def test_images_of_aws_are_known_as_such(oracle: Oracle) -> None:
+def test_official_images_are_recognized(oracle: Oracle) -> None:
     changed = with_change(
         working(), RESOURCE, {"Name": "old", "InstanceType": "p3dn.24xlarge", "Efa": {"Enabled": True}}
     )

@@ -1,4 +1,4 @@
-"""A small template by hand, with the shapes that the constructs synthesize; each part can be replaced."""
+"""A small template with the shapes that the constructs synthesize; each part can be replaced."""
 
 import json
 from collections.abc import Mapping
@@ -73,7 +73,7 @@ def template(
     desired: int = 1,
     others: Mapping[str, Any] | None = None,
 ) -> str:
-    """JSON of a service behind a load balancer: `/health` and `/v1/*` forwarded, everything else 404."""
+    """Return the JSON of a service with a load balancer: `/health` and `/v1/*` forwarded, everything else 404."""
     rules = {"Health": rule(10, [paths("/health")]), "Api": rule(20, [paths("/v1/*")])} if rules is None else rules
     attributes = {
         "deregistration_delay.timeout_seconds": "600",

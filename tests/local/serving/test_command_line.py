@@ -42,7 +42,7 @@ def running(cdk_out: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 def reported(process: "subprocess.Popen[str]") -> dict[str, str]:
-    """What it prints until it is ready, by the words that lines begin with."""
+    """Return its output until it is ready, by the first words of the lines."""
     lines: list[str] = []
     assert process.stdout is not None
     for line in process.stdout:
@@ -66,7 +66,7 @@ def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subp
         send(url, "GET", "/health")
 
 
-def test_what_cannot_be_served_is_reported_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+def test_an_unsupported_template_is_reported_in_one_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["serve", str(cdk_out / "missing")]) == 1
     assert "`cdk synth` creates it" in capsys.readouterr().err
     assert main(["serve", str(cdk_out), "--service", "other"]) == 1
@@ -77,7 +77,7 @@ def test_what_cannot_be_served_is_reported_in_a_line(cdk_out: Path, capsys: pyte
     assert "`max_batch_size` must be > 0" in capsys.readouterr().err
 
 
-def test_a_port_that_is_taken_is_reported_in_a_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_port_in_use_is_reported_in_one_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
@@ -89,7 +89,7 @@ def test_a_port_that_is_taken_is_reported_in_a_line(cdk_out: Path, capsys: pytes
 @pytest.mark.parametrize(
     "wrong", [["--port", "65536"], ["--tasks", "-1"], ["--time-scale", "0"], ["--token-seconds", "-1"], ["--port", "x"]]
 )
-def test_numbers_out_of_range_are_refused(wrong: list[str], cdk_out: Path, capsys: pytest.CaptureFixture[str]):
+def test_numbers_out_of_range_are_rejected(wrong: list[str], cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         main(["serve", str(cdk_out), *wrong])
     assert f"argument {wrong[0]}: {wrong[1]} is not" in capsys.readouterr().err

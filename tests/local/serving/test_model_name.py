@@ -1,4 +1,4 @@
-"""What `serve` says that clients write as `model`."""
+"""The `model` that `serve` prints for clients."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def answer(body: str) -> list[dict[str, Any]]:
         ("Not found", (), "tgi"),
     ],
 )
-def test_the_name_is_the_one_that_clients_of_the_service_have(body: str, command: tuple[str, ...], expected: str):
+def test_the_model_name_is_the_one_that_clients_use(body: str, command: tuple[str, ...], expected: str):
     rules = {
         "Models": rule(10, [paths("/v1/models")], answer(body)),
         "Api": rule(20, [paths("/v1/*")], FORWARD),

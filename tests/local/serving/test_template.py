@@ -1,4 +1,4 @@
-"""What is read from a template, and what is refused by name."""
+"""Values that are read from a template, and parts that are rejected by name."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ def front_of(body: str) -> LoadBalancer:
     return read_front(TemplateReader(body), "Group")
 
 
-def test_rules_come_by_priority_and_the_default_last():
+def test_rules_are_in_order_of_priority_with_the_default_last():
     front = front_of(template(rules={"Late": rule(30, [paths("/v1/*")]), "Early": rule(4, [paths("/health")])}))
     (listener,) = front.listeners
     assert [item.name for item in listener.rules] == ["Early", "Late", "Listener:default"]
@@ -34,7 +34,7 @@ def test_the_service_is_read_with_its_container():
     assert service.container.stop_timeout == 120
 
 
-def test_a_scaled_service_has_as_many_tasks_as_it_is_scaled_to_at_least():
+def test_a_scaled_service_has_its_minimum_number_of_tasks():
     body = json.loads(template())
     del body["Resources"]["Service"]["Properties"]["DesiredCount"]
     scaled = {"ServiceNamespace": "ecs", "MinCapacity": 3, "MaxCapacity": 5}
@@ -43,7 +43,7 @@ def test_a_scaled_service_has_as_many_tasks_as_it_is_scaled_to_at_least():
     assert service.desired == 3
 
 
-def test_functions_are_evaluated_and_conditions_decided():
+def test_functions_and_conditions_are_evaluated():
     body = json.loads(template())
     environment = body["Resources"]["Task"]["Properties"]["ContainerDefinitions"][0]["Environment"]
     environment[0]["Value"] = {"Fn::Join": ["/", ["/models", {"Ref": "AWS::Region"}]]}
@@ -65,7 +65,7 @@ def test_functions_are_evaluated_and_conditions_decided():
         ({"R": {**rule(1, [paths("/v1/*")], [{"Type": "forward", "ForwardConfig": {}}])}}, "0 target groups"),
     ],
 )
-def test_what_the_proxy_does_not_do_is_refused_by_name(rules: dict[str, Any], said: str):
+def test_rules_that_the_proxy_does_not_support_are_rejected_by_name(rules: dict[str, Any], said: str):
     with pytest.raises(NotServable, match=said):
         front_of(template(rules=rules))
 
@@ -78,25 +78,25 @@ def test_what_the_proxy_does_not_do_is_refused_by_name(rules: dict[str, Any], sa
         ({"slow_start.duration_seconds": "60"}, "slow_start"),
     ],
 )
-def test_attributes_that_the_proxy_does_not_do_are_refused(attributes: dict[str, str], said: str):
+def test_attributes_that_the_proxy_does_not_support_are_rejected(attributes: dict[str, str], said: str):
     with pytest.raises(NotServable, match=said):
         front_of(template(attributes=attributes))
 
 
-def test_transforms_are_refused():
+def test_transforms_are_rejected():
     changed = rule(1, [paths("/v1/*")])
     changed["Properties"]["Transforms"] = [{"Type": "url-rewrite"}]
     with pytest.raises(NotServable, match="transforms"):
         front_of(template(rules={"R": changed}))
 
 
-def test_a_port_that_the_container_does_not_map_is_refused_as_ecs_does():
+def test_a_port_that_the_container_does_not_map_is_rejected():
     container = {**server(), "PortMappings": [{"ContainerPort": 80}]}
     with pytest.raises(NotServable, match="maps no port 8080"):
         read_services(TemplateReader(template(container=container)))
 
 
-def test_a_listener_that_forwards_elsewhere_is_no_front():
+def test_a_listener_that_forwards_elsewhere_is_not_used():
     with pytest.raises(NotServable, match="no listener"):
         front_of(template(rules={}))
 
@@ -127,12 +127,12 @@ def test_one_of_several_services_must_be_named(tmp_path_factory: pytest.TempPath
         ('{"Resources": {"Queue": {"Type": 1}}}', "resource Queue has no Type"),
     ],
 )
-def test_what_is_no_template_is_refused(body: str, said: str):
+def test_invalid_templates_are_rejected(body: str, said: str):
     with pytest.raises(NotServable, match=said):
         TemplateReader(body)
 
 
-def test_listener_rules_without_a_type_are_no_rules():
+def test_listener_rules_without_a_type_are_ignored():
     body = json.loads(template())
     body["Resources"]["Api"]["Properties"]["ListenerArn"] = {"Ref": "Another"}
     names = [item.name for item in front_of(json.dumps(body)).listeners[0].rules]

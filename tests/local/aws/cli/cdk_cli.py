@@ -1,4 +1,4 @@
-"""Runs the real CDK CLI against an emulation."""
+"""Runs the real CDK CLI against an AWS emulator."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ DEPLOY = ("deploy", "--all", "--require-approval", "never", "--progress", "event
 class Cli:
     """Runs the project's `cdk` with its own HOME: the CLI caches accounts there.
 
-    What it runs on is an app of this folder, by its file's name, or an assembly that is synthesized already.
+    It runs on an app in this folder, named by its file, or on a synthesized assembly.
     """
 
     def __init__(self, aws: LocalAws, home: Path) -> None:
@@ -54,7 +54,7 @@ class Cli:
         return ["--app", command, "--output", str(self.assembly(app))]
 
     def assembly(self, app: str) -> Path:
-        """Return where the last command on `app` left its assembly; a command on that need not synthesize again."""
+        """Return the assembly of the last command on `app`; a command on it need not synthesize again."""
         return self._home / f"{app}.out"
 
     def __call__(self, app: str | Path, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""A CDK app with one error, or none: then it deploys."""
+"""A CDK app with one error; without error it can be deployed."""
 
 import aws_cdk as cdk
 from aws_cdk import aws_iam as iam

@@ -1,4 +1,4 @@
-"""A CDK app of two stacks for the test of the real CLI: a network, and what uses it."""
+"""A CDK app with two stacks for the test of the real CLI: a network, and resources that use it."""
 
 from typing import cast
 
@@ -29,11 +29,11 @@ class Base(cdk.Stack):
 
 
 class User(cdk.Stack):
-    """A role that may read the other stack's bucket, and a parameter that names it."""
+    """A role that can read the other stack's bucket, and a parameter with the bucket's name."""
 
     def __init__(self, scope: Construct, id: str, *, base: Base, text: str) -> None:
         super().__init__(scope, id)
-        service = cast(iam.IPrincipal, iam.ServicePrincipal("ec2.amazonaws.com"))  # jsii's stubs hide that it is one
+        service = cast(iam.IPrincipal, iam.ServicePrincipal("ec2.amazonaws.com"))  # jsii's type stubs hide this
         role = iam.Role(self, "Reader", assumed_by=service)
         role.add_to_policy(iam.PolicyStatement(actions=["s3:GetObject"], resources=[base.bucket.arn_for_objects("*")]))
         ssm.StringParameter(self, "Where", string_value=f"{base.bucket.bucket_name} {base.vpc.vpc_id} {text}")

@@ -1,6 +1,6 @@
 """The real CDK CLI against the AWS emulator: bootstrap, deploy, again, diff, update, destroy, and errors.
 
-It synthesizes once itself; the other assemblies are made in this process, in less than a tenth of the time.
+The CLI synthesizes once; the other assemblies are created in this process, in less than a tenth of the time.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _AS_THE_CLI_ASKS = {
 
 
 def app_for(folder: Path) -> App:
-    """An app that leaves its assembly in `folder`."""
+    """Return an app that writes its assembly to `folder`."""
     return App(context={**cdk_context(), **_AS_THE_CLI_ASKS}, outdir=str(folder))
 
 

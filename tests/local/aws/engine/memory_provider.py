@@ -1,4 +1,4 @@
-"""A resource provider without any service behind it, to test the engine alone."""
+"""A resource provider without services, to test the engine alone."""
 
 import time
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from local.aws.template.values import TemplateError
 
 
 class MemoryProvider:
-    """Serves `Test::Thing`: `Name` can only be set at creation, `Fail` makes a call fail that it names."""
+    """Serves `Test::Thing`: `Name` can only be set at creation, `Fail` names a call that fails."""
 
     def __init__(self) -> None:
         self.things: dict[str, Mapping[str, Any]] = {}

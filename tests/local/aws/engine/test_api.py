@@ -36,7 +36,7 @@ def nothing(requested: str) -> dict[str, Any]:
 
 @pytest.fixture
 def cloudformation(bench: Bench) -> Iterator[Any]:
-    """A boto3 client of a server that has nothing but our CloudFormation."""
+    """A boto3 client of a server that has only the emulator's CloudFormation."""
     server = make_server(
         "127.0.0.1",
         0,
@@ -94,7 +94,7 @@ def test_a_deployment_by_change_set_can_be_read_back(cloudformation: Any) -> Non
     assert summary["ResourceTypes"] == ["Test::Thing"]
 
 
-def test_what_does_not_exist_is_rejected_in_the_words_that_the_cdk_waits_for(cloudformation: Any) -> None:
+def test_missing_resources_are_reported_with_the_text_that_the_cdk_expects(cloudformation: Any) -> None:
     assert rejected(cloudformation.describe_stacks, StackName="Gone") == (
         "ValidationError",
         "Stack with id Gone does not exist",
@@ -106,7 +106,7 @@ def test_what_does_not_exist_is_rejected_in_the_words_that_the_cdk_waits_for(clo
     cloudformation.delete_stack(StackName="Gone")
 
 
-def test_each_operation_has_its_own_words_for_a_stack_that_does_not_exist(cloudformation: Any) -> None:
+def test_each_operation_has_its_own_text_for_a_missing_stack(cloudformation: Any) -> None:
     bracketed = ("ValidationError", "Stack [Gone] does not exist")
     assert rejected(cloudformation.describe_stack_events, StackName="Gone") == bracketed
     assert rejected(cloudformation.describe_change_set, StackName="Gone", ChangeSetName="cs") == bracketed
@@ -117,7 +117,7 @@ def test_each_operation_has_its_own_words_for_a_stack_that_does_not_exist(cloudf
     )
 
 
-def test_a_change_set_is_named_with_its_stack_or_by_its_arn(cloudformation: Any) -> None:
+def test_a_change_set_is_found_by_name_and_stack_or_by_arn(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     assert rejected(cloudformation.delete_change_set, ChangeSetName="cs") == (
         "ValidationError",
@@ -125,7 +125,7 @@ def test_a_change_set_is_named_with_its_stack_or_by_its_arn(cloudformation: Any)
     )
 
 
-def test_a_stack_or_a_physical_id_names_the_resources_but_not_both(cloudformation: Any) -> None:
+def test_resources_are_found_by_stack_or_by_physical_id_but_not_both(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     code, text = rejected(cloudformation.describe_stack_resources, StackName="S", PhysicalResourceId="thing-1")
     assert (code, "not both" in text) == ("ValidationError", True)
@@ -162,7 +162,7 @@ def test_a_change_set_is_not_executed_while_its_stack_is_changing(bench: Bench, 
     settled(cloudformation, "S")
 
 
-def test_a_change_set_without_changes_says_so(cloudformation: Any) -> None:
+def test_a_change_set_without_changes_reports_it(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     cloudformation.create_change_set(StackName="S", ChangeSetName="again", TemplateBody=json.dumps(TEMPLATE))
     found = cloudformation.describe_change_set(StackName="S", ChangeSetName="again")
@@ -208,7 +208,7 @@ def test_a_rejected_template_makes_a_failed_change_set_with_events(cloudformatio
     ]
 
 
-def test_events_come_newest_first_in_pages_and_while_the_work_goes_on(bench: Bench, cloudformation: Any) -> None:
+def test_events_are_returned_newest_first_in_pages_and_during_an_operation(bench: Bench, cloudformation: Any) -> None:
     bench.provider.delay = 0.05
     many = {"Resources": {f"T{number}": {"Type": "Test::Thing"} for number in range(60)}}
     cloudformation.create_stack(StackName="S", TemplateBody=json.dumps(many))
@@ -254,7 +254,7 @@ def test_one_stack_takes_one_operation_at_a_time(bench: Bench, cloudformation: A
     assert code == "AlreadyExistsException"
 
 
-def test_what_is_not_emulated_is_rejected_by_name(cloudformation: Any) -> None:
+def test_unsupported_operations_are_rejected_by_name(cloudformation: Any) -> None:
     deploy(cloudformation, TEMPLATE)
     code, text = rejected(cloudformation.detect_stack_drift, StackName="S")
     assert (code, text) == ("InvalidAction", "DetectStackDrift is not supported by the AWS emulator")

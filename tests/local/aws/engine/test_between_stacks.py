@@ -25,13 +25,13 @@ def consumer(function: dict[str, Any]) -> dict[str, Any]:
 IMPORT = {"Fn::ImportValue": "shared"}
 
 
-def test_an_export_reaches_its_importer(bench: Bench) -> None:
+def test_an_export_can_be_imported(bench: Bench) -> None:
     bench.create("P", producer())
     bench.create("C", consumer(IMPORT))
     assert bench.provider.things["thing-2"] == {"Value": "thing-1"}
 
 
-def test_an_export_in_use_can_neither_go_nor_change_and_two_may_not_share_a_name(bench: Bench) -> None:
+def test_an_export_in_use_cannot_be_removed_or_changed_and_names_are_unique(bench: Bench) -> None:
     stack = bench.create("P", producer())
     user = bench.create("C", consumer(IMPORT))
     bench.delete(stack)
@@ -57,7 +57,7 @@ def test_a_missing_export_is_reported(bench: Bench) -> None:
     assert "No export named shared found." in bench.rejection(consumer(IMPORT))
 
 
-def test_a_weak_reference_reads_any_output_and_holds_nothing(bench: Bench) -> None:
+def test_a_weak_reference_reads_any_output_and_blocks_no_change(bench: Bench) -> None:
     weak = {"Fn::GetStackOutput": {"StackName": "P", "OutputName": "Out"}}
     stack = bench.create("P", producer(export=None))
     user = bench.create("C", consumer(weak))
@@ -68,7 +68,7 @@ def test_a_weak_reference_reads_any_output_and_holds_nothing(bench: Bench) -> No
         bench.update(user, consumer(weak))
 
 
-def test_a_weak_reference_to_an_output_that_is_not_there_is_reported(bench: Bench) -> None:
+def test_a_weak_reference_to_a_missing_output_is_reported(bench: Bench) -> None:
     bench.create("P", producer())
     with pytest.raises(TemplateError, match="stack P has no output Nothing"):
         bench.create("C", consumer({"Fn::GetStackOutput": {"StackName": "P", "OutputName": "Nothing"}}))
@@ -93,7 +93,7 @@ def inner(**properties: Any) -> str:
     )
 
 
-def test_a_nested_stack_lives_and_dies_with_its_parent(bench: Bench) -> None:
+def test_a_nested_stack_is_created_updated_and_deleted_with_its_parent(bench: Bench) -> None:
     bench.lookups.objects = {"http://one": inner(Value="1"), "http://two": inner(Value="2")}
     stack = bench.create("S", nested("http://one"))
     assert stack.status == "CREATE_COMPLETE"
@@ -104,7 +104,7 @@ def test_a_nested_stack_lives_and_dies_with_its_parent(bench: Bench) -> None:
     assert bench.provider.things == {}
 
 
-def test_a_nested_stack_that_fails_takes_its_parent_back_and_says_why(bench: Bench) -> None:
+def test_a_failed_nested_stack_rolls_back_its_parent_and_reports_the_reason(bench: Bench) -> None:
     bench.lookups.objects = {"http://one": inner(Fail="create")}
     stack = bench.create("S", nested("http://one"))
     assert stack.status == "ROLLBACK_COMPLETE"

@@ -1,4 +1,4 @@
-"""Every intrinsic function, by the outputs of a stack."""
+"""Every intrinsic function, tested through the outputs of a stack."""
 
 import re
 from typing import Any
@@ -53,7 +53,7 @@ def output_of(bench: Bench, value: Any) -> str:
         ({"Ref": "AWS::URLSuffix"}, "amazonaws.com"),
     ],
 )
-def test_a_function_gives_what_cloudformation_gives(bench: Bench, value: Any, expected: str) -> None:
+def test_a_function_returns_the_same_as_in_cloudformation(bench: Bench, value: Any, expected: str) -> None:
     assert output_of(bench, value) == expected
 
 
@@ -62,7 +62,7 @@ def test_the_stack_id_ends_in_a_guid(bench: Bench) -> None:
     assert re.fullmatch("[0-9a-f]{8}", output_of(bench, {"Fn::Select": [0, {"Fn::Split": ["-", guid]}]}))
 
 
-def test_no_value_leaves_the_member_out(bench: Bench) -> None:
+def test_a_member_with_no_value_is_omitted(bench: Bench) -> None:
     template = {
         "Resources": {
             "Thing": {

@@ -1,4 +1,4 @@
-"""What a template as a whole must be: sections, parameters, rules, references, order."""
+"""Templates: sections, parameters, rules, references, order."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ ROLLING = {"UpdatePolicy": {"AutoScalingRollingUpdate": {"MaxBatchSize": 1, "Pau
 SIGNAL = {"ResourceSignal": {"Count": 2, "Timeout": "PT30M"}}
 
 
-def test_yaml_short_forms_and_dates_are_read_as_cloudformation_reads_them() -> None:
+def test_yaml_short_forms_and_dates_are_read_as_in_cloudformation() -> None:
     template = parse_template(
         """
         Resources:
@@ -63,7 +63,7 @@ def test_an_ill_formed_template_is_rejected(bench: Bench, template: dict[str, An
         bench.create("S", template)
 
 
-def test_what_a_policy_would_have_waited_for_is_reported() -> None:
+def test_signals_and_replacements_of_a_policy_are_reported() -> None:
     template = parse_template(json.dumps({"Resources": {"A": {**GROUP, "CreationPolicy": SIGNAL, **ROLLING}}}))
     group = template.resources["A"]
     (reported,) = notes_on_creation(group.creation_policy)
@@ -87,7 +87,7 @@ def test_all_findings_are_reported_together(bench: Bench) -> None:
         assert part in said
 
 
-def test_what_the_provider_does_not_know_is_rejected(bench: Bench) -> None:
+def test_unknown_types_and_properties_are_rejected(bench: Bench) -> None:
     said = bench.rejection(
         {"Resources": {"A": {"Type": "AWS::No::Such"}, "B": {**THING, "Properties": {"Color": "red"}}}}
     )
@@ -95,7 +95,7 @@ def test_what_the_provider_does_not_know_is_rejected(bench: Bench) -> None:
     assert "unknown property Color" in said
 
 
-def test_a_cycle_is_named(bench: Bench) -> None:
+def test_a_cycle_is_reported_with_its_resources(bench: Bench) -> None:
     said = bench.rejection(
         {
             "Resources": {
@@ -109,7 +109,7 @@ def test_a_cycle_is_named(bench: Bench) -> None:
     assert "B" in said
 
 
-def test_a_reference_to_a_resource_that_its_condition_leaves_out_is_rejected(bench: Bench) -> None:
+def test_a_reference_to_a_resource_whose_condition_is_false_is_rejected(bench: Bench) -> None:
     said = bench.rejection(
         {
             "Conditions": {"Never": {"Fn::Equals": ["a", "b"]}},
@@ -119,7 +119,7 @@ def test_a_reference_to_a_resource_that_its_condition_leaves_out_is_rejected(ben
     assert "Unresolved resource dependencies ['A'] in the Resources block" in said
 
 
-def test_resources_come_after_what_they_refer_to_and_depend_on(bench: Bench) -> None:
+def test_resources_are_created_after_their_dependencies(bench: Bench) -> None:
     bench.create(
         "S",
         {
@@ -153,7 +153,7 @@ def test_a_parameter_outside_its_constraints_is_rejected(
         bench.engine.create_stack(REGION, "S", bench.proposal(template, **values), in_background=False)
 
 
-def test_a_parameter_that_the_template_does_not_have_is_rejected(bench: Bench) -> None:
+def test_an_undeclared_parameter_is_rejected(bench: Bench) -> None:
     with pytest.raises(TemplateError, match=r"Parameters: \['Q'\] do not exist in the template"):
         bench.engine.create_stack(REGION, "S", bench.proposal({"Resources": {"A": THING}}, Q="x"))
 
@@ -186,7 +186,7 @@ def test_the_cdks_rule_reads_the_bootstrap_version_from_ssm(bench: Bench) -> Non
     assert bench.create("S", BOOTSTRAPPED).status == "CREATE_COMPLETE"
 
 
-def test_dynamic_references_reach_the_resource_and_stay_out_of_the_record(bench: Bench) -> None:
+def test_dynamic_references_are_resolved_for_the_resource_and_not_stored(bench: Bench) -> None:
     bench.lookups.parameters["/name"] = "from-ssm"
     bench.lookups.secrets["db"] = '{"password": "hidden"}'
     value = "{{resolve:ssm:/name:1}} {{resolve:secretsmanager:db:SecretString:password}}"
@@ -195,7 +195,7 @@ def test_dynamic_references_reach_the_resource_and_stay_out_of_the_record(bench:
     assert stack.resources["A"].properties == {"Value": value}
 
 
-def test_iam_resources_need_the_clients_word(bench: Bench) -> None:
+def test_iam_resources_require_a_capability(bench: Bench) -> None:
     body = '{"Resources": {"R": {"Type": "AWS::IAM::Role", "Properties": {"RoleName": "r"}}}}'
     with pytest.raises(TemplateError, match=r"Requires capabilities : \[CAPABILITY_NAMED_IAM\]"):
         bench.engine.create_stack(REGION, "S", Proposal(body=body, capabilities=("CAPABILITY_IAM",)))

@@ -1,4 +1,4 @@
-"""Clusters in a template written by hand, as any user of AWS's provider writes it."""
+"""Clusters in a template without llm-fleet, as users of AWS's provider write it."""
 
 import json
 import time
@@ -17,7 +17,7 @@ SSM = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
 
 
 class Clusters:
-    """Deploys stacks of a provider and a cluster, and reports what resulted from them."""
+    """Deploys stacks with a provider and a cluster, and returns the results."""
 
     def __init__(self, aws: LocalAws) -> None:
         self.aws = aws
@@ -96,7 +96,7 @@ class Clusters:
         return {one["StackName"] for one in self.cloudformation.describe_stacks()["Stacks"]}
 
     def why(self, stack: str) -> str:
-        """Why the last operation on a stack failed."""
+        """Return why the last operation on a stack failed."""
         events = self.aws.events(stack)
         reported = [event for event in events if event["OperationId"] == events[-1]["OperationId"]]
         return "; ".join(

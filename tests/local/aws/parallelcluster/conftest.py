@@ -1,4 +1,4 @@
-"""One running emulation, with a network, scripts and policies that clusters may name."""
+"""One running emulator, with a network, scripts and policies for clusters."""
 
 from collections.abc import Iterator
 

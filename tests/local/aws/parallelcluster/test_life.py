@@ -1,4 +1,4 @@
-"""A cluster's life cycle with the provider's stand-in: made, read back, changed, rejected, deleted."""
+"""A cluster's life cycle with the provider's stand-in: creation, reading, updates, rejections, deletion."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ def max_count(clusters: Clusters, name: str) -> str:
     return queue["ComputeResources"][0]["MaxCount"]
 
 
-def test_a_cluster_is_made_read_back_changed_and_deleted(clusters: Clusters):
+def test_a_cluster_is_created_read_updated_and_deleted(clusters: Clusters):
     template = clusters.template("life-1", clusters.configuration())
     assert clusters.deploy("life", template) == "CREATE_COMPLETE", clusters.why("life")
     assert {"life", "life-1"} <= clusters.names()
@@ -41,7 +41,7 @@ def test_a_cluster_is_made_read_back_changed_and_deleted(clusters: Clusters):
     assert [group["retentionInDays"] for group in left] == [180]
 
 
-def test_events_say_that_it_is_a_stand_in(clusters: Clusters):
+def test_events_contain_the_word_stand_in(clusters: Clusters):
     clusters.deploy("said", clusters.template("said-1", clusters.configuration()))
     reported = {
         event["LogicalResourceId"]: event.get("ResourceStatusReason", "")
@@ -67,7 +67,7 @@ def test_a_rejected_change_leaves_cluster_and_stack_as_they_were(clusters: Clust
     assert clusters.destroy("kept") == "DELETE_COMPLETE"
 
 
-def test_shrinking_a_queue_needs_a_stopped_fleet(clusters: Clusters):
+def test_a_smaller_queue_requires_a_stopped_fleet(clusters: Clusters):
     clusters.deploy("shrunk", clusters.template("shrunk-1", clusters.configuration()))
     smaller = clusters.template("shrunk-1", resized(clusters.configuration(), 2))
     assert clusters.deploy("shrunk", smaller) == "UPDATE_ROLLBACK_COMPLETE"
@@ -83,7 +83,7 @@ def test_shrinking_a_queue_needs_a_stopped_fleet(clusters: Clusters):
         ("same-1", {"RollbackOnFailure": False}, "3.16.1", "<update-cluster> got unexpected arguments"),
     ],
 )
-def test_what_no_update_can_change(
+def test_properties_that_no_update_can_change(
     clusters: Clusters, name: str, more: dict[str, Any], version: str, says: str, request: pytest.FixtureRequest
 ):
     if "same-1" not in clusters.names():
@@ -93,7 +93,7 @@ def test_what_no_update_can_change(
     assert says in clusters.why("same")
 
 
-def test_the_stacks_tags_become_the_clusters(clusters: Clusters):
+def test_the_stacks_tags_are_set_on_the_cluster(clusters: Clusters):
     configuration = clusters.configuration() | {"Tags": [{"Key": "team", "Value": "own"}]}
     tags = [{"Key": "team", "Value": "stack"}, {"Key": "cost", "Value": "7"}]
     assert clusters.deploy("tagged", clusters.template("tagged-1", configuration), Tags=tags) == "CREATE_COMPLETE"
@@ -105,7 +105,7 @@ def test_the_stacks_tags_become_the_clusters(clusters: Clusters):
     clusters.destroy("tagged")
 
 
-def test_a_retained_cluster_outlives_its_stack(clusters: Clusters):
+def test_a_retained_cluster_remains_after_its_stack_is_deleted(clusters: Clusters):
     template = clusters.template("retained-1", clusters.configuration(), DeletionPolicy="Retain")
     assert clusters.deploy("retained", template) == "CREATE_COMPLETE"
     assert clusters.destroy("retained") == "DELETE_COMPLETE"
@@ -113,14 +113,14 @@ def test_a_retained_cluster_outlives_its_stack(clusters: Clusters):
     assert clusters.destroy("retained-1") == "DELETE_COMPLETE"
 
 
-def test_a_subnet_cannot_go_before_its_cluster(clusters: Clusters):
+def test_a_subnet_cannot_be_deleted_before_its_cluster(clusters: Clusters):
     clusters.deploy("holds", clusters.template("holds-1", clusters.configuration()))
     with pytest.raises(ClientError, match="DependencyViolation"):
         clusters.aws.client("ec2").delete_subnet(SubnetId=clusters.subnet)
     clusters.destroy("holds")
 
 
-def test_what_its_validators_warn_of_can_be_read(clusters: Clusters):
+def test_warnings_of_validators_can_be_read(clusters: Clusters):
     clusters.deploy("warned", clusters.template("warned-1", clusters.configuration()))
     assert [one["type"] for one in json.loads(clusters.outputs("warned")["Messages"])] == ["KeyPairValidator"]
     clusters.destroy("warned")

@@ -1,4 +1,4 @@
-"""The provider's stand-in rejects what AWS's provider rejects, and creates nothing then."""
+"""The provider's stand-in rejects what AWS's provider rejects; then nothing is created."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,11 @@ QUEUE = "Scheduling/SlurmQueues/0"
         (f"{QUEUE}/Name", "x" * 26, "at most 25 chars long"),
         (f"{QUEUE}/Networking/SubnetIds", ["subnet-0123456789abcdef0"], "subnet-0123456789abcdef0"),
         ("HeadNode/Networking/AdditionalSecurityGroups", ["sg-0123456789abcdef0"], "sg-0123456789abcdef0"),
-        ("HeadNode/CustomActions/OnNodeConfigured/Script", "s3://scripts/none.sh", "which do not exist: s3://scripts/none.sh"),
+        (
+            "HeadNode/CustomActions/OnNodeConfigured/Script",
+            "s3://scripts/none.sh",
+            "which do not exist: s3://scripts/none.sh",
+        ),
         (
             "HeadNode/Iam/AdditionalIamPolicies/0/Policy",
             "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryReadOnly",
@@ -110,12 +114,12 @@ def test_the_transform_must_be_acknowledged(clusters: Clusters):
     clusters.destroy("capable")
 
 
-def test_the_words_of_its_operations_are_those_of_its_api():
+def test_the_arguments_of_its_operations_are_those_of_its_api():
     (model,) = ENVIRONMENT.glob("lib/python*/site-packages/pcluster/api/openapi/openapi.yaml")
     paths = yaml.load(model.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["paths"]
     operations = {one["operationId"]: one for path in paths.values() for one in path.values()}
     for operation, words in KEYWORDS.items():
         parameters = operations[f"{operation}_cluster"]["parameters"]
         names = {"".join(f"_{c.lower()}" if c.isupper() else c for c in one["name"]) for one in parameters}
-        # pcluster/lib/lib.py takes these besides, and the two of the request's body.
+        # pcluster/lib/lib.py also accepts these, and the two of the request's body.
         assert words == names | {"cluster_name", "cluster_configuration", "wait", "query", "debug"}

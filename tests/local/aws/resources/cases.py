@@ -28,7 +28,7 @@ WRITE = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """The life of one resource type."""
+    """The life cycle of one resource type."""
 
     type: str
     service: str
@@ -47,7 +47,7 @@ class Case:
 
 
 def bucket_settings(client: Any, name: str) -> dict[str, Any]:
-    """All that S3 reports about a bucket's settings."""
+    """Return all of S3's data about a bucket's settings."""
     lifecycle: Any = None
     with contextlib.suppress(client.exceptions.ClientError):
         lifecycle = client.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
@@ -64,7 +64,7 @@ def bucket_settings(client: Any, name: str) -> dict[str, Any]:
 
 
 def role(client: Any, name: str) -> dict[str, Any]:
-    """All that IAM reports about a role."""
+    """Return all of IAM's data about a role."""
     return client.get_role(RoleName=name)["Role"] | {
         "inline": {
             one: client.get_role_policy(RoleName=name, PolicyName=one)["PolicyDocument"]
@@ -78,7 +78,7 @@ def role(client: Any, name: str) -> dict[str, Any]:
 
 
 def key(client: Any, key_id: str) -> dict[str, Any]:
-    """All that KMS reports about a key."""
+    """Return all of KMS's data about a key."""
     return client.describe_key(KeyId=key_id)["KeyMetadata"] | {
         "rotation": client.get_key_rotation_status(KeyId=key_id)["KeyRotationEnabled"],
         "policy": client.get_key_policy(KeyId=key_id, PolicyName="default")["Policy"],

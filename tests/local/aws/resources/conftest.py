@@ -1,4 +1,4 @@
-"""One emulated AWS for all tests of resources, emptied before each of them."""
+"""One AWS emulator for all tests of resources, emptied before each test."""
 
 import logging
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SERVICES = (
 
 @pytest.fixture(scope="session")
 def provider() -> Iterator[CatalogProvider]:
-    """The provider in front of moto's services with our corrections, in this process."""
+    """The provider with moto's corrected services, in this process."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     install_moto_fixes()
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -33,7 +33,7 @@ def provider() -> Iterator[CatalogProvider]:
 
 @pytest.fixture
 def deployer(provider: CatalogProvider) -> Deployer:
-    """An empty account, but for EC2 and AWS's own IAM policies: making those again takes seconds each time."""
+    """An empty account, except EC2 and AWS managed policies, whose creation takes seconds each time."""
     backend_of: Any = backends.get_backend
     for service in SERVICES:
         for account in list(backend_of(service).values()):

@@ -6,7 +6,7 @@ from tests.local.aws.resources.cases import Case
 
 
 def parameters(client: Any, name: str, kind: str) -> dict[str, Any]:
-    """All that RDS reports about a parameter group, with the parameters that someone has set."""
+    """Return all of RDS's data about a parameter group, with parameters set by users."""
     describe = f"describe_db_{kind}parameter_groups"
     key = "DBClusterParameterGroupName" if kind else "DBParameterGroupName"
     (group,) = getattr(client, describe)(**{key: name})[key.removesuffix("Name") + "s"]
@@ -15,18 +15,18 @@ def parameters(client: Any, name: str, kind: str) -> dict[str, Any]:
 
 
 def tags(client: Any, arn: str) -> dict[str, str]:
-    """The tags of anything in RDS."""
+    """Return the tags of an RDS resource."""
     return {tag["Key"]: tag["Value"] for tag in client.list_tags_for_resource(ResourceName=arn)["TagList"]}
 
 
 def cluster(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS reports about a cluster, with its tags."""
+    """Return all of RDS's data about a cluster, with its tags."""
     (found,) = client.describe_db_clusters(DBClusterIdentifier=name)["DBClusters"]
     return found | {"tags": tags(client, found["DBClusterArn"])}
 
 
 def instance(client: Any, name: str) -> dict[str, Any]:
-    """All that RDS reports about an instance, with its tags."""
+    """Return all of RDS's data about an instance, with its tags."""
     (found,) = client.describe_db_instances(DBInstanceIdentifier=name)["DBInstances"]
     return found | {"tags": tags(client, found["DBInstanceArn"])}
 

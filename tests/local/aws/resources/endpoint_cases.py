@@ -59,36 +59,36 @@ ENDPOINT: dict[str, Any] = {
 
 
 def model(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about a model."""
+    """Return all of SageMaker's data about a model."""
     tags = client.list_tags(ResourceArn=arn)["Tags"]
     return client.describe_model(ModelName=arn.rsplit("/", 1)[-1]) | {"tags": {one["Key"] for one in tags}}
 
 
 def config(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about a configuration."""
+    """Return all of SageMaker's data about a configuration."""
     return client.describe_endpoint_config(EndpointConfigName=arn.rsplit("/", 1)[-1])
 
 
 def endpoint(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about an endpoint."""
+    """Return all of SageMaker's data about an endpoint."""
     return client.describe_endpoint(EndpointName=arn.rsplit("/", 1)[-1])
 
 
 def make_archive(deployer: Deployer) -> None:
-    """The role and the archive, which the service looks at when a model is made."""
+    """Create the role and the archive, which the service checks when a model is created."""
     deployer.create("AWS::IAM::Role", RoleName="an-endpoint", AssumeRolePolicyDocument=trust("sagemaker.amazonaws.com"))
     deployer.create("AWS::S3::Bucket", BucketName="my-models")
     deployer.client("s3").put_object(Bucket="my-models", Key="gpt-j/model.tar.gz", Body=b"packed")
 
 
 def make_model(deployer: Deployer) -> None:
-    """What a configuration names."""
+    """Create the model of a configuration."""
     make_archive(deployer)
     deployer.create("AWS::SageMaker::Model", **MODEL)
 
 
 def make_configs(deployer: Deployer) -> None:
-    """What an endpoint runs first, and what it is updated to."""
+    """Create an endpoint's first configuration, and the one for an update."""
     make_model(deployer)
     deployer.create("AWS::SageMaker::EndpointConfig", **CONFIG)
     more: dict[str, Any] = {

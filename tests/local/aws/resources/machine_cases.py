@@ -12,7 +12,7 @@ OTHER = json.dumps({"StartAt": "Over", "States": {"Over": {"Type": "Succeed"}}})
 
 
 def machine(client: Any, arn: str) -> dict[str, Any]:
-    """All that Step Functions reports of a machine."""
+    """Return all of Step Functions' data about a state machine."""
     tags = client.list_tags_for_resource(resourceArn=arn)["tags"]
     return client.describe_state_machine(stateMachineArn=arn) | {"tags": {tag["key"]: tag["value"] for tag in tags}}
 
@@ -21,12 +21,12 @@ SCHEDULER = f"arn:aws:iam::{ACCOUNT}:role/a-schedule"
 
 
 def make_schedule_role(deployer: Deployer) -> None:
-    """The role that a schedule acts with."""
+    """Create the role of a schedule."""
     deployer.create("AWS::IAM::Role", RoleName="a-schedule", AssumeRolePolicyDocument=trust("scheduler.amazonaws.com"))
 
 
 def make_role(deployer: Deployer) -> None:
-    """The role that the machine acts with: the service rejects one that it cannot assume."""
+    """Create the role of a state machine: the service rejects a role that it cannot assume."""
     deployer.create("AWS::IAM::Role", RoleName="a-machine", AssumeRolePolicyDocument=trust("states.amazonaws.com"))
 
 

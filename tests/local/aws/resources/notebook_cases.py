@@ -37,12 +37,12 @@ def _tags(client: Any, arn: str) -> dict[str, Any]:
 
 
 def notebook(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about an instance."""
+    """Return all of SageMaker's data about an instance."""
     return client.describe_notebook_instance(NotebookInstanceName=arn.rpartition("/")[2]) | _tags(client, arn)
 
 
 def config(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about a lifecycle configuration."""
+    """Return all of SageMaker's data about a lifecycle configuration."""
     name = arn.rpartition("/")[2]
     return client.describe_notebook_instance_lifecycle_config(NotebookInstanceLifecycleConfigName=name) | _tags(
         client, arn
@@ -50,12 +50,12 @@ def config(client: Any, arn: str) -> dict[str, Any]:
 
 
 def repository(client: Any, arn: str) -> dict[str, Any]:
-    """All that SageMaker reports about a code repository."""
+    """Return all of SageMaker's data about a code repository."""
     return client.describe_code_repository(CodeRepositoryName=arn.rpartition("/")[2]) | _tags(client, arn)
 
 
 def make_parts(deployer: Deployer) -> None:
-    """Make what an instance names."""
+    """Create the dependencies of an instance."""
     deployer.create("AWS::IAM::Role", RoleName="a-notebook", AssumeRolePolicyDocument=trust("sagemaker.amazonaws.com"))
     deployer.create("AWS::SageMaker::NotebookInstanceLifecycleConfig", **CONFIG)
     deployer.create("AWS::SageMaker::CodeRepository", **REPOSITORY)

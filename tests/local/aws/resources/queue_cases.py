@@ -43,7 +43,7 @@ TABLE: dict[str, Any] = {
 
 
 def queue(client: Any, url: str) -> dict[str, Any]:
-    """All that SQS reports about a queue."""
+    """Return all of SQS's data about a queue."""
     reported = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     return reported | {
         "tags": client.list_queue_tags(QueueUrl=url)["Tags"],
@@ -52,7 +52,7 @@ def queue(client: Any, url: str) -> dict[str, Any]:
 
 
 def table(client: Any, name: str) -> dict[str, Any]:
-    """All that DynamoDB reports about a table."""
+    """Return all of DynamoDB's data about a table."""
     found = client.describe_table(TableName=name)["Table"]
     tags = client.list_tags_of_resource(ResourceArn=found["TableArn"])["Tags"]
     backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
@@ -66,5 +66,5 @@ def table(client: Any, name: str) -> dict[str, Any]:
 
 
 def make_poison(deployer: Deployer) -> None:
-    """The dead-letter queue."""
+    """Create the dead-letter queue."""
     deployer.create("AWS::SQS::Queue", QueueName="poison")

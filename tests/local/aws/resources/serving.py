@@ -23,7 +23,7 @@ MANAGED_SERVER = {name: value for name, value in SERVER.items() if name != "Linu
 
 
 class Serving:
-    """Parts of a service; `…_properties` are what each was made with."""
+    """Parts of a service; `…_properties` are the properties of each."""
 
     def __init__(self, deployer: Deployer) -> None:
         self.deployer = deployer
@@ -187,7 +187,7 @@ class Serving:
 
     @cached_property
     def service_properties(self) -> dict[str, Any]:
-        """The service's; what must be there before it is made first."""
+        """Return the service's properties; its dependencies are created first."""
         _ = self.association, self.rule
         balancer = {"ContainerName": "server", "ContainerPort": 8080, "TargetGroupArn": self.targets.physical_id}
         place = {"Subnets": self.subnets, "SecurityGroups": [self.group]}

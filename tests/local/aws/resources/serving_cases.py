@@ -1,4 +1,4 @@
-"""The life cycles of the resources around a service: clusters, dashboards, filters, web ACLs, rules of events."""
+"""The life cycles of the resources around a service: clusters, dashboards, filters, web ACLs, EventBridge rules."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ RATE: dict[str, Any] = {
 
 
 def cluster(client: Any, name: str) -> dict[str, Any]:
-    """All that ECS reports about a cluster."""
+    """Return all of ECS's data about a cluster."""
     (found,) = client.describe_clusters(clusters=[name], include=["TAGS", "SETTINGS"])["clusters"]
     return found
 
 
 def web_acl(client: Any, ref: str) -> dict[str, Any]:
-    """All that WAF reports about a web ACL."""
+    """Return all of WAF's data about a web ACL."""
     name, acl_id, scope = ref.split("|")
     return client.get_web_acl(Name=name, Id=acl_id, Scope=scope)["WebACL"]
 

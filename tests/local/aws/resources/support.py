@@ -1,4 +1,4 @@
-"""What the tests of resources share: a deployer of single resources, and the network that most of them are in."""
+"""Shared by tests of resources: a deployer of single resources, and a network for most of them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,13 @@ STACK_ID = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/Fleet/0a1b2c3d-0000
 
 
 def trust(service: str) -> dict[str, Any]:
-    """A trust policy for one service."""
+    """Return a trust policy for one service."""
     statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     return {"Version": "2012-10-17", "Statement": [statement]}
 
 
 class Deployer:
-    """Creates, updates and deletes single resources as the engine would."""
+    """Creates, updates and deletes single resources as the engine does."""
 
     def __init__(self, provider: CatalogProvider) -> None:
         self.provider = provider
@@ -54,7 +54,7 @@ class Deployer:
 
 
 class Network:
-    """A VPC with one compute subnet and a security group made for EFA."""
+    """A VPC with one compute subnet and a security group for EFA."""
 
     def __init__(self, deployer: Deployer, *, self_rules: bool = True) -> None:
         self._deployer = deployer
@@ -74,7 +74,7 @@ class Network:
         self._deployer.create("AWS::EC2::SecurityGroupEgress", **rule, DestinationSecurityGroupId=self.group)
 
     def lustre(self, **more: Any) -> dict[str, Any]:
-        """Properties of a file system in this network."""
+        """Return properties of a file system in this network."""
         configuration = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 250} | more
         return {
             "FileSystemType": "LUSTRE",

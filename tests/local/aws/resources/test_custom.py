@@ -1,4 +1,4 @@
-"""Custom resources: the function's own code runs, with its role's credentials, and its answer counts."""
+"""Custom resources: the function's code runs with its role's credentials, and its response is used."""
 
 import io
 import json
@@ -86,7 +86,7 @@ def functions(deployer: Deployer) -> Functions:
 
 
 @pytest.mark.parametrize("kind", ["Custom::Bundle", "AWS::CloudFormation::CustomResource"])
-def test_create_update_and_delete_really_run(deployer: Deployer, functions: Functions, kind: str) -> None:
+def test_the_function_runs_at_creation_update_and_deletion(deployer: Deployer, functions: Functions, kind: str) -> None:
     token = functions.make(COPIES)
     old: dict[str, Any] = {"ServiceToken": token, "Bucket": "assets", "Key": "one", "Count": 3, "Deep": {"On": True}}
     created = deployer.create(kind, **old)
@@ -111,7 +111,7 @@ def test_create_update_and_delete_really_run(deployer: Deployer, functions: Func
     assert "two" in functions.names()
 
 
-def test_nothing_of_this_process_reaches_the_function(
+def test_the_function_gets_no_variable_of_this_process(
     deployer: Deployer, functions: Functions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_SECRET", "secret")
@@ -148,7 +148,7 @@ def test_nothing_of_this_process_reaches_the_function(
 def test_failures_are_reported_with_the_log(
     deployer: Deployer, functions: Functions, source: str, message: str
 ) -> None:
-    # A resource that sleeps is called twice, to create and to delete: each time all of its timeout passes.
+    # A function that sleeps is called twice, to create and to delete, and each call takes its full timeout.
     token = functions.make(source, Timeout=1 if "timeout" in message else 20)
     with pytest.raises(ResourceFailed, match="(?s)" + message):
         deployer.create("Custom::Failing", ServiceToken=token)
@@ -181,7 +181,7 @@ def test_the_token_must_be_a_function(deployer: Deployer, functions: Functions) 
 
 @pytest.fixture
 def enforced(deployer: Deployer) -> Iterator[None]:
-    """IAM decides after the provider's own three calls (GetFunction, GetRole, AssumeRole), for the function's alone."""
+    """Make IAM check only the function's calls: after the provider's three (GetFunction, GetRole, AssumeRole)."""
     address = f"{deployer.provider.services.endpoint_url}/moto-api/reset-auth"
     plain = {"Content-Type": "text/plain"}
     requests.post(address, data="3", headers=plain, timeout=10).raise_for_status()
@@ -200,7 +200,7 @@ def handler(event, context):
 
 
 @pytest.mark.parametrize(("action", "allowed"), [("s3:GetObject", False), ("s3:PutObject", True)])
-def test_iam_counts_when_it_is_enforced(
+def test_iam_allows_and_denies_calls_when_it_is_enforced(
     deployer: Deployer, functions: Functions, request: pytest.FixtureRequest, action: str, allowed: bool
 ) -> None:
     statement = {"Effect": "Allow", "Action": action, "Resource": "arn:aws:s3:::assets/*"}
@@ -232,7 +232,7 @@ def handler(event, context):
 """
 
 
-def test_a_failed_creation_gets_a_delete_request_as_in_a_rollback(deployer: Deployer, functions: Functions) -> None:
+def test_a_failed_creation_is_followed_by_a_delete_request(deployer: Deployer, functions: Functions) -> None:
     token = functions.make(WILFUL)
     with pytest.raises(ResourceFailed, match=r"response status \[FAILED\]"):
         deployer.create("Custom::Any", ServiceToken=token, Bucket="assets", Reject="Create")
@@ -249,7 +249,7 @@ def handler(event, context):
 
 
 @pytest.mark.parametrize("name", ["StackId", "RequestId", "LogicalResourceId"])
-def test_an_answer_to_another_request_is_rejected(deployer: Deployer, functions: Functions, name: str) -> None:
+def test_a_response_to_another_request_is_rejected(deployer: Deployer, functions: Functions, name: str) -> None:
     token = functions.make(FORGES)
     with pytest.raises(ResourceFailed, match=f"Invalid response: {name} must be the same as in the request"):
         deployer.create("Custom::Any", ServiceToken=token, Forge=name)

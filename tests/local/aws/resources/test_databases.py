@@ -1,4 +1,4 @@
-"""Databases: what RDS asks of the subnets below them, and of whom it asks for a deletion."""
+"""Databases: RDS's rules for subnets, deletion and storage."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_a_protected_cluster_is_not_deleted(deployer: Deployer) -> None:
     assert deployer.provider.exists("AWS::RDS::DBCluster", created.physical_id)
 
 
-def test_a_server_needs_its_cluster(deployer: Deployer) -> None:
+def test_a_server_requires_its_cluster(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="DBClusterNotFound"):
         deployer.create(
             "AWS::RDS::DBInstance",

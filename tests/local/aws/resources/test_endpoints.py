@@ -1,4 +1,4 @@
-"""Scaling of endpoints, and budgets: their lives, and what goes with what; and what SageMaker rejects of endpoints."""
+"""Scaling of endpoints, and budgets: life cycles and dependencies; endpoints that SageMaker rejects."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def scaled(deployer: Deployer) -> None:
     deployer.create("AWS::ApplicationAutoScaling::ScalingPolicy", **POLICY, ScalingTargetId=target.physical_id)
 
 
-def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: Deployer) -> None:
+def test_a_scalable_target_requires_its_variant_and_is_deleted_with_it(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="endpoint variant does not exist"):
         deployer.create("AWS::ApplicationAutoScaling::ScalableTarget", **TARGET)
     scaled(deployer)
@@ -64,7 +64,7 @@ def test_what_scales_an_endpoint_needs_its_variant_and_goes_with_it(deployer: De
     assert alarms(deployer) == []
 
 
-def test_interfaces_may_outlive_an_endpoint(deployer: Deployer, network: Network) -> None:
+def test_interfaces_can_remain_after_an_endpoint_is_deleted(deployer: Deployer, network: Network) -> None:
     make_configs(deployer)
     vpc = {"Subnets": [network.subnet], "SecurityGroupIds": [network.group]}
     model: dict[str, Any] = MODEL | {"ModelName": "inside", "VpcConfig": vpc}
@@ -85,7 +85,7 @@ def test_interfaces_may_outlive_an_endpoint(deployer: Deployer, network: Network
     deployer.client("ec2").delete_security_group(GroupId=network.group)
 
 
-def test_what_scales_keeps_its_instance_type(deployer: Deployer) -> None:
+def test_a_scaled_variant_keeps_its_instance_type(deployer: Deployer) -> None:
     scaled(deployer)
     other = VARIANT | {"InstanceType": "ml.inf2.8xlarge"}
     changed: dict[str, Any] = CONFIG | {"EndpointConfigName": "larger", "ProductionVariants": [other]}
@@ -95,7 +95,7 @@ def test_what_scales_keeps_its_instance_type(deployer: Deployer) -> None:
         client.update_endpoint(EndpointName="gpt-j", EndpointConfigName="larger")
 
 
-def test_a_budget_lives(deployer: Deployer) -> None:
+def test_the_life_of_a_budget(deployer: Deployer) -> None:
     properties: dict[str, Any] = {
         "Budget": BUDGET,
         "NotificationsWithSubscribers": [{"Notification": NOTIFICATION, "Subscribers": READERS}],
@@ -148,7 +148,7 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
         ),
     ],
 )
-def test_a_model_that_could_not_be_fetched_is_rejected(
+def test_a_model_that_cannot_be_downloaded_is_rejected(
     deployer: Deployer, change: dict[str, Any], reported: str
 ) -> None:
     make_archive(deployer)
@@ -164,9 +164,7 @@ def test_a_model_that_could_not_be_fetched_is_rejected(
         ({"InferenceAmiVersion": "al2-ami-sagemaker-inference-gpu-3-1"}, "does not support ml.inf2.xlarge"),
     ],
 )
-def test_a_configuration_that_could_not_run_is_rejected(
-    deployer: Deployer, change: dict[str, Any], reported: str
-) -> None:
+def test_a_configuration_that_cannot_run_is_rejected(deployer: Deployer, change: dict[str, Any], reported: str) -> None:
     make_model(deployer)
     variant = {name: value for name, value in (VARIANT | change).items() if value is not None}
     requested: dict[str, Any] = CONFIG | {"ProductionVariants": [variant]}
@@ -174,7 +172,7 @@ def test_a_configuration_that_could_not_run_is_rejected(
         deployer.create("AWS::SageMaker::EndpointConfig", **requested)
 
 
-def test_what_an_endpoint_runs_is_not_deleted_before_it(deployer: Deployer) -> None:
+def test_models_and_configurations_in_use_cannot_be_deleted(deployer: Deployer) -> None:
     make_configs(deployer)
     made = deployer.create("AWS::SageMaker::Endpoint", **ENDPOINT)
     client = deployer.client("sagemaker")

@@ -1,4 +1,4 @@
-"""FSx: what was requested is kept and reported, FSx's own rules are applied, updates change what the API can change."""
+"""FSx: settings are kept and returned, FSx's rules are applied, updates change what the API can change."""
 
 import re
 from typing import Any
@@ -47,7 +47,7 @@ def test_its_network_interface_shows_its_security_groups(deployer: Deployer, net
     assert found["SubnetId"] == network.subnet
 
 
-def test_lustre_needs_port_988_from_its_own_group(deployer: Deployer) -> None:
+def test_lustre_requires_port_988_from_its_own_group(deployer: Deployer) -> None:
     closed = Network(deployer, self_rules=False)
     with pytest.raises(ResourceFailed, match=r"InvalidNetworkSettings.*988"):
         deployer.create(TYPE, **closed.lustre())
@@ -55,7 +55,7 @@ def test_lustre_needs_port_988_from_its_own_group(deployer: Deployer) -> None:
     deployer.create(TYPE, **closed.lustre())
 
 
-def test_efa_needs_all_traffic_both_ways(deployer: Deployer) -> None:
+def test_efa_requires_all_traffic_in_both_directions(deployer: Deployer) -> None:
     network = Network(deployer, self_rules=False)
     network.open_to_itself("tcp", FromPort=988, ToPort=1023)
     with pytest.raises(ResourceFailed, match="insufficient security group permissions"):
@@ -73,14 +73,14 @@ def test_efa_needs_all_traffic_both_ways(deployer: Deployer) -> None:
         ({"StorageCapacity": -1}, "StorageCapacity"),
     ],
 )
-def test_what_is_not_there_is_rejected(
+def test_missing_resources_are_rejected(
     deployer: Deployer, network: Network, change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ResourceFailed, match=message):
         deployer.create(TYPE, **(network.lustre() | change))
 
 
-def test_a_subnet_or_group_in_use_cannot_go(deployer: Deployer, network: Network) -> None:
+def test_a_subnet_or_group_in_use_cannot_be_deleted(deployer: Deployer, network: Network) -> None:
     requested = network.lustre()
     created = deployer.create(TYPE, **requested)
     for kind, thing in (
@@ -107,7 +107,7 @@ def test_an_update_keeps_the_file_system(deployer: Deployer, network: Network) -
     assert found["LustreConfiguration"]["PerUnitStorageThroughput"] == 500
 
 
-def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None:
+def test_storage_cannot_shrink(deployer: Deployer, network: Network) -> None:
     old = network.lustre()
     created = deployer.create(TYPE, **old)
     with pytest.raises(ResourceFailed, match="StorageCapacity cannot change from 4800 GiB to 2400 GiB"):
@@ -127,7 +127,7 @@ def test_fsx_takes_no_storage_away(deployer: Deployer, network: Network) -> None
         ({"ThroughputCapacity": 8000}, {"ThroughputCapacity": 4000}, "from 8000 to 4000"),
     ],
 )
-def test_what_fsx_does_not_change(
+def test_settings_that_fsx_cannot_change(
     deployer: Deployer, network: Network, before: dict[str, Any], after: dict[str, Any], message: str
 ) -> None:
     old = network.lustre(**before)
@@ -136,7 +136,7 @@ def test_what_fsx_does_not_change(
         deployer.update(TYPE, created, old, network.lustre(**after))
 
 
-def test_a_file_system_with_efa_grows_by_what_a_server_holds(deployer: Deployer, network: Network) -> None:
+def test_a_file_system_with_efa_grows_by_the_capacity_of_a_server(deployer: Deployer, network: Network) -> None:
     old: dict[str, Any] = {**network.lustre(EfaEnabled=True), "StorageCapacity": 19200}
     created = deployer.create(TYPE, **old)
     with pytest.raises(ResourceFailed, match="must be a multiple of 19200 GiB"):
@@ -158,7 +158,7 @@ def test_another_deployment_type_is_another_file_system(
         deployer.update(TYPE, created, old, old | {"SecurityGroupIds": ["sg-0123456789abcdef0"]})
 
 
-def test_tags_of_backups_and_the_root_volume_are_for_good(deployer: Deployer, network: Network) -> None:
+def test_tags_of_backups_and_the_root_volume_cannot_change(deployer: Deployer, network: Network) -> None:
     old = network.lustre()
     created = deployer.create(TYPE, **old)
     with pytest.raises(ReplacementNeeded, match=r"LustreConfiguration.CopyTagsToBackups"):
@@ -172,7 +172,7 @@ def test_tags_of_backups_and_the_root_volume_are_for_good(deployer: Deployer, ne
         deployer.update(TYPE, system, old, old | other)
 
 
-def test_open_zfs_has_a_root_volume_and_others_beneath(deployer: Deployer, network: Network) -> None:
+def test_open_zfs_has_a_root_volume_and_child_volumes(deployer: Deployer, network: Network) -> None:
     export = {"ClientConfigurations": [{"Clients": "10.0.0.0/16", "Options": ["rw", "no_root_squash"]}]}
     system = deployer.create(
         TYPE,

@@ -1,4 +1,4 @@
-"""HyperPod clusters: every field is kept and reported, the service's own rules are applied, updates happen in place."""
+"""HyperPod clusters: every field is kept and returned, the service's rules are applied, updates are in place."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ TYPE = "AWS::SageMaker::Cluster"
 
 
 class Fleet:
-    """What a cluster needs, and the properties of the cluster of the launch post."""
+    """The dependencies of a cluster, and the properties of the launch post's cluster."""
 
     def __init__(self, deployer: Deployer, network: Network) -> None:
         deployer.create("AWS::IAM::Role", RoleName="Node", AssumeRolePolicyDocument=trust("sagemaker.amazonaws.com"))
@@ -74,7 +74,7 @@ def nodes(deployer: Deployer, group: str = "") -> list[str]:
 
 def test_every_field_is_reported_as_requested(deployer: Deployer, fleet: Fleet) -> None:
     requested = fleet.properties()
-    requested["InstanceGroups"][1]["ThreadsPerCore"] = "2"  # a parameter's value arrives as text
+    requested["InstanceGroups"][1]["ThreadsPerCore"] = "2"  # a parameter's value is a string
     created = deployer.create(TYPE, **requested)
     found = described(deployer, created)
     for name in ("ClusterName", "VpcConfig", "Orchestrator", "NodeRecovery", "NodeProvisioningMode"):
@@ -91,7 +91,7 @@ def test_every_field_is_reported_as_requested(deployer: Deployer, fleet: Fleet) 
     assert {tag["Key"]: tag["Value"] for tag in tags} == {"team": "ml", "fleet": "test"}
 
 
-def test_nodes_stand_in_the_network(deployer: Deployer, fleet: Fleet) -> None:
+def test_nodes_have_network_interfaces(deployer: Deployer, fleet: Fleet) -> None:
     deployer.create(TYPE, **fleet.properties())
     worker = nodes(deployer, "worker-group")[0]
     client = deployer.client("sagemaker")
@@ -151,7 +151,7 @@ def test_another_network_or_name_is_another_cluster(deployer: Deployer, fleet: F
             deployer.update(TYPE, created, old, old | change)
 
 
-def test_a_group_keeps_its_subnets_and_what_it_is_to_slurm(deployer: Deployer, fleet: Fleet) -> None:
+def test_a_group_keeps_its_subnets_and_its_node_type(deployer: Deployer, fleet: Fleet) -> None:
     old = fleet.properties()
     created = deployer.create(TYPE, **old)
     moved = copy.deepcopy(old)
@@ -178,7 +178,7 @@ def test_a_group_keeps_its_subnets_and_what_it_is_to_slurm(deployer: Deployer, f
         ((0, "InstanceGroupName"), "head", "NODE_ID_IN_USE: controller-group has Slurm's controller nodes"),
     ],
 )
-def test_a_group_keeps_its_machines_and_role_and_the_controller_its_nodes(
+def test_a_group_keeps_its_instance_type_and_role_and_the_controller_its_nodes(
     deployer: Deployer, fleet: Fleet, path: tuple[int, str], value: Any, message: str
 ) -> None:
     deployer.create("AWS::IAM::Role", RoleName="Other", AssumeRolePolicyDocument=trust("sagemaker.amazonaws.com"))
@@ -191,7 +191,7 @@ def test_a_group_keeps_its_machines_and_role_and_the_controller_its_nodes(
     assert described(deployer, created)["InstanceGroups"][path[0]].get(path[1]) != value
 
 
-def test_the_controller_is_known_by_the_file_of_the_legacy_configuration(deployer: Deployer, fleet: Fleet) -> None:
+def test_the_controller_is_read_from_the_file_of_the_legacy_configuration(deployer: Deployer, fleet: Fleet) -> None:
     old = fleet.properties()
     for group in old["InstanceGroups"]:
         del group["SlurmConfig"]
@@ -207,7 +207,7 @@ def test_the_controller_is_known_by_the_file_of_the_legacy_configuration(deploye
         deployer.update(TYPE, created, shrunk, last)
 
 
-def test_a_group_of_several_types_keeps_those_of_which_nodes_run(deployer: Deployer, fleet: Fleet) -> None:
+def test_a_group_with_several_instance_types_keeps_those_with_running_nodes(deployer: Deployer, fleet: Fleet) -> None:
     old = fleet.properties()
     del old["InstanceGroups"][1]["InstanceType"]
     types = old["InstanceGroups"][1]["InstanceRequirements"] = {"InstanceTypes": ["ml.c5.large", "ml.c5.xlarge"]}
@@ -221,7 +221,7 @@ def test_a_group_of_several_types_keeps_those_of_which_nodes_run(deployer: Deplo
         deployer.update(TYPE, created, new, last)
 
 
-def test_nodes_that_run_keep_their_storage(deployer: Deployer, fleet: Fleet) -> None:
+def test_running_nodes_keep_their_storage(deployer: Deployer, fleet: Fleet) -> None:
     old = fleet.properties()
     created = deployer.create(TYPE, **old)
     new = copy.deepcopy(old)
@@ -244,7 +244,7 @@ def test_the_script_must_be_in_the_bucket_first(deployer: Deployer, fleet: Fleet
     assert not deployer.client("sagemaker").list_clusters()["ClusterSummaries"]
 
 
-def test_the_network_of_a_running_cluster_stays(deployer: Deployer, fleet: Fleet) -> None:
+def test_the_network_of_a_running_cluster_cannot_be_deleted(deployer: Deployer, fleet: Fleet) -> None:
     requested = fleet.properties()
     created = deployer.create(TYPE, **requested)
     deployer.delete("AWS::FSx::FileSystem", fleet.file_system)

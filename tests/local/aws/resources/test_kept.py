@@ -1,4 +1,4 @@
-"""What an emulated service takes and does not report is named in the notes."""
+"""Properties that an emulated service accepts and does not return are in the notes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def shape(deployer: Deployer) -> Any:
     return deployer.provider.services.output_shape("ec2", "DescribeSubnets")
 
 
-def test_what_is_reported_as_given_is_not_named(deployer: Deployer) -> None:
+def test_properties_that_are_returned_unchanged_are_not_reported(deployer: Deployer) -> None:
     given = {"CidrBlock": "10.0.0.0/20", "MapPublicIpOnLaunch": "true"}
     assert (
         forgotten(shape(deployer), given, {"Subnets": [{"CidrBlock": "10.0.0.0/20", "MapPublicIpOnLaunch": True}]})
@@ -18,7 +18,7 @@ def test_what_is_reported_as_given_is_not_named(deployer: Deployer) -> None:
     )
 
 
-def test_what_is_missing_or_different_is_named(deployer: Deployer) -> None:
+def test_missing_and_different_properties_are_reported(deployer: Deployer) -> None:
     given = {"CidrBlock": "10.0.0.0/20", "OutpostArn": "arn:x", "NotToldByEc2": 1}
     assert forgotten(shape(deployer), given, {"Subnets": [{"CidrBlock": "10.0.16.0/20"}]}) == [
         "CidrBlock",
@@ -26,7 +26,7 @@ def test_what_is_missing_or_different_is_named(deployer: Deployer) -> None:
     ]
 
 
-def test_a_resource_says_what_its_service_forgot(deployer: Deployer, network: Network) -> None:
+def test_the_notes_of_a_resource_name_dropped_properties(deployer: Deployer, network: Network) -> None:
     created = deployer.create(
         "AWS::EC2::VPCEndpoint",
         VpcId=network.vpc,
@@ -38,5 +38,5 @@ def test_a_resource_says_what_its_service_forgot(deployer: Deployer, network: Ne
     assert [note.split(":")[0] for note in created.notes] == ["IpAddressType"]
 
 
-def test_a_resource_reported_whole_has_no_notes(deployer: Deployer, network: Network) -> None:
+def test_a_completely_returned_resource_has_no_notes(deployer: Deployer, network: Network) -> None:
     assert deployer.create("AWS::FSx::FileSystem", **network.lustre()).notes == ()

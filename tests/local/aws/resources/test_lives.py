@@ -1,4 +1,4 @@
-"""Every type's life: created, reported by the service as it was requested, updated in place, deleted, gone."""
+"""The life cycle of every type: created, returned as requested, updated in place, deleted."""
 
 from typing import Any
 
@@ -35,4 +35,4 @@ def test_life(deployer: Deployer, case: Case) -> None:
 
     deployer.delete(case.type, created, **now)
     assert not deployer.provider.exists(case.type, created.physical_id)
-    deployer.delete(case.type, created, **now)  # what is gone already is no error
+    deployer.delete(case.type, created, **now)  # a missing resource is no error

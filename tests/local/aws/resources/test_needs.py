@@ -1,4 +1,4 @@
-"""What the real services reject and moto takes: ids of nothing, wrong order, and what exists already."""
+"""Requests that the real services reject and moto accepts: missing ids, wrong order, existing resources."""
 
 from typing import Any
 
@@ -20,13 +20,13 @@ ALARM = {
     ("resource_type", "properties", "reported"),
     [
         ("AWS::EC2::SecurityGroup", {"GroupDescription": "d", "VpcId": NO_VPC}, "InvalidVpcID.NotFound"),
-        ("AWS::EC2::SecurityGroupIngress", {"GroupId": NO_GROUP, "IpProtocol": "-1"}, "needs an address range"),
+        ("AWS::EC2::SecurityGroupIngress", {"GroupId": NO_GROUP, "IpProtocol": "-1"}, "requires an address range"),
         (
             "AWS::EC2::SecurityGroupEgress",
             {"GroupId": NO_GROUP, "IpProtocol": "tcp", "FromPort": 1, "CidrIp": "10.0.0.0/8"},
             "Must specify both from and to ports",
         ),
-        ("AWS::EC2::Route", {"RouteTableId": "rtb-1", "DestinationCidrBlock": "0.0.0.0/0"}, "needs a target"),
+        ("AWS::EC2::Route", {"RouteTableId": "rtb-1", "DestinationCidrBlock": "0.0.0.0/0"}, "requires a target"),
         ("AWS::EC2::NatGateway", {"SubnetId": NO_SUBNET}, "needs an AllocationId"),
         ("AWS::EC2::NatGateway", {"SubnetId": NO_SUBNET, "AllocationId": "eipalloc-1"}, "InvalidAllocationID.NotFound"),
         ("AWS::EC2::VPCEndpoint", {"VpcId": NO_VPC, **ENDPOINT, "SecurityGroupIds": [NO_GROUP]}, "InvalidGroup"),
@@ -48,7 +48,7 @@ ALARM = {
         ),
     ],
 )
-def test_what_does_not_exist_is_rejected(
+def test_references_to_missing_resources_are_rejected(
     deployer: Deployer, resource_type: str, properties: dict[str, Any], reported: str
 ) -> None:
     with pytest.raises(NothingChanged, match=reported):
@@ -56,7 +56,7 @@ def test_what_does_not_exist_is_rejected(
 
 
 @pytest.mark.parametrize("trusted", ["scheduler.amazonaws.com", "vpc-flow-logs.amazonaws.com"])
-def test_a_role_must_trust_the_service_that_takes_it(deployer: Deployer, network: Network, trusted: str) -> None:
+def test_a_role_must_trust_the_service_that_uses_it(deployer: Deployer, network: Network, trusted: str) -> None:
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust(trusted)).attributes["Arn"]
     requested: dict[str, dict[str, Any]] = {
         "scheduler.amazonaws.com": {
@@ -88,7 +88,7 @@ def test_a_role_must_trust_the_service_that_takes_it(deployer: Deployer, network
             deployer.create(resource_type, **properties)
 
 
-def test_a_function_needs_the_subnets_and_groups_that_it_names(deployer: Deployer, network: Network) -> None:
+def test_the_subnets_and_groups_of_a_function_must_exist(deployer: Deployer, network: Network) -> None:
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("lambda.amazonaws.com")).attributes["Arn"]
     function: dict[str, Any] = {
         "Role": role,
@@ -102,7 +102,7 @@ def test_a_function_needs_the_subnets_and_groups_that_it_names(deployer: Deploye
             deployer.create("AWS::Lambda::Function", **function, VpcConfig=place)
 
 
-def test_a_way_to_the_internet_needs_the_gateway_attached_first(deployer: Deployer, network: Network) -> None:
+def test_a_route_to_the_internet_requires_an_attached_gateway(deployer: Deployer, network: Network) -> None:
     gateway = deployer.create("AWS::EC2::InternetGateway").physical_id
     table = deployer.create("AWS::EC2::RouteTable", VpcId=network.vpc).physical_id
     address = deployer.create("AWS::EC2::EIP").attributes["AllocationId"]
@@ -120,7 +120,7 @@ def test_a_way_to_the_internet_needs_the_gateway_attached_first(deployer: Deploy
         deployer.update("AWS::EC2::Route", made, route, lost)
 
 
-def test_a_log_groups_key_must_let_logs_use_it(deployer: Deployer) -> None:
+def test_the_key_of_a_log_group_must_allow_logs(deployer: Deployer) -> None:
     statement = {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "kms:*"}
     policy = {"Version": "2012-10-17", "Statement": [statement | {"Resource": "*"}]}
     key = deployer.create("AWS::KMS::Key", KeyPolicy=policy).attributes["Arn"]
@@ -138,7 +138,7 @@ def test_a_log_groups_key_must_let_logs_use_it(deployer: Deployer) -> None:
         ("AWS::SSM::Parameter", {"Name": "/taken", "Type": "String", "Value": "v"}),
     ],
 )
-def test_what_exists_is_not_overwritten_nor_taken_back(
+def test_existing_resources_are_neither_overwritten_nor_deleted(
     deployer: Deployer, resource_type: str, properties: dict[str, Any]
 ) -> None:
     first = deployer.create(resource_type, **properties)

@@ -1,4 +1,4 @@
-"""A whole network: each part is reported by EC2 as it was requested, and all of it can be taken down again."""
+"""A complete network: EC2 returns each part as requested, and all parts can be deleted."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from tests.local.aws.resources.support import ACCOUNT, REGION, Deployer, Network
 
 
 def one(found: dict[str, Any]) -> Any:
-    """The only thing that a describe call found."""
+    """Return the only result of a Describe call."""
     lists: list[Any] = [value for name, value in found.items() if name != "ResponseMetadata"]
     return lists[0][0]
 
 
 class Made:
-    """Resources in the order that they were made, to be deleted in reverse."""
+    """Resources in the order of creation, to be deleted in reverse."""
 
     def __init__(self, deployer: Deployer) -> None:
         self._deployer = deployer
@@ -35,7 +35,7 @@ class Made:
             assert not self._deployer.provider.exists(kind, created.physical_id), kind
 
 
-def test_a_network_is_made_and_taken_down(deployer: Deployer) -> None:
+def test_a_network_is_created_and_deleted(deployer: Deployer) -> None:
     ec2, made = deployer.client("ec2"), Made(deployer)
     vpc = made.make(
         "AWS::EC2::VPC",
@@ -112,7 +112,7 @@ def test_endpoints_keep_policy_groups_and_tables(deployer: Deployer, network: Ne
 
 
 def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created, requested: dict[str, Any]) -> None:
-    """It has an interface in each of its subnets, and in no other."""
+    """An endpoint has an interface in each of its subnets, and in no other."""
     ec2 = deployer.client("ec2")
     block = ec2.describe_subnets(SubnetIds=[network.subnet])["Subnets"][0]["CidrBlock"]
     with pytest.raises(ResourceFailed, match=r"InvalidSubnet\.Conflict"):
@@ -125,7 +125,7 @@ def _an_endpoint_moves(deployer: Deployer, network: Network, interface: Created,
     deployer.delete("AWS::EC2::Subnet", network.subnet_created)
 
 
-def test_an_endpoint_in_an_az_that_lacks_the_service_is_rejected(deployer: Deployer, network: Network) -> None:
+def test_an_endpoint_in_an_az_without_the_service_is_rejected(deployer: Deployer, network: Network) -> None:
     zone = one(deployer.client("ec2").describe_subnets(SubnetIds=[network.subnet]))["AvailabilityZoneId"]
     requested: dict[str, Any] = {
         "VpcId": network.vpc,
@@ -146,7 +146,7 @@ def test_an_endpoint_in_an_az_that_lacks_the_service_is_rejected(deployer: Deplo
         take_endpoint_services(account, "us-west-2", {})
 
 
-def test_rules_inside_a_group_come_and_go(deployer: Deployer, network: Network) -> None:
+def test_rules_inside_a_group_are_added_and_removed(deployer: Deployer, network: Network) -> None:
     ssh = {"IpProtocol": "tcp", "FromPort": "22", "ToPort": "22", "CidrIp": "10.0.0.0/8", "Description": "ssh"}
     nfs = {"IpProtocol": "tcp", "FromPort": 2049, "ToPort": 2049, "SourceSecurityGroupId": network.group}
     old: dict[str, Any] = {
@@ -165,7 +165,7 @@ def test_rules_inside_a_group_come_and_go(deployer: Deployer, network: Network) 
     assert [rule["IpRanges"][0]["CidrIp"] for rule in found["IpPermissionsEgress"]] == ["0.0.0.0/0"]
 
 
-def test_stated_egress_takes_the_place_of_everything(deployer: Deployer, network: Network) -> None:
+def test_own_egress_rules_replace_the_default_rule(deployer: Deployer, network: Network) -> None:
     nowhere = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
     created = deployer.create(
         "AWS::EC2::SecurityGroup", GroupDescription="d", VpcId=network.vpc, SecurityGroupEgress=[nowhere]
@@ -174,7 +174,7 @@ def test_stated_egress_takes_the_place_of_everything(deployer: Deployer, network
     assert [rule["IpProtocol"] for rule in found["IpPermissionsEgress"]] == ["icmp"]
 
 
-def test_a_group_that_another_group_names_cannot_go(deployer: Deployer, network: Network) -> None:
+def test_a_group_in_the_rules_of_another_group_cannot_be_deleted(deployer: Deployer, network: Network) -> None:
     other = deployer.create("AWS::EC2::SecurityGroup", GroupDescription="other", VpcId=network.vpc)
     deployer.create(
         "AWS::EC2::SecurityGroupIngress",
@@ -240,8 +240,8 @@ def test_rules_of_addresses_are_distinguished(deployer: Deployer, network: Netwo
         deployer.create("AWS::EC2::SecurityGroupIngress", **rule, **peer)
 
 
-def test_a_rule_outward_takes_away_that_everything_may_go_out(deployer: Deployer, network: Network) -> None:
-    """Whether EC2 made that rule by default, or a user, or another stack."""
+def test_a_separate_egress_rule_removes_the_rule_for_all_traffic(deployer: Deployer, network: Network) -> None:
+    """Independent of who created the rule: EC2, a user or another stack."""
     ec2 = deployer.client("ec2")
     kind = "AWS::EC2::SecurityGroupEgress"
     rule: dict[str, Any] = {"GroupId": network.group, "IpProtocol": "-1"}
@@ -262,7 +262,7 @@ def test_a_rule_outward_takes_away_that_everything_may_go_out(deployer: Deployer
 
 
 def test_elastic_ip_addresses_end_at_the_quota(deployer: Deployer) -> None:
-    """AWS's default is five in a Region; what is released may be allocated again, and more may be granted."""
+    """AWS's default is five in a Region; a released address can be allocated again, and the quota can be increased."""
     made, name = Made(deployer), "EC2-VPC Elastic IPs"
     for _ in range(5 - len(deployer.client("ec2").describe_addresses()["Addresses"])):
         made.make("AWS::EC2::EIP", Domain="vpc")

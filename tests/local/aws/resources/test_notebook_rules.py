@@ -1,4 +1,4 @@
-"""What SageMaker rejects of notebook instances, the embedded one rejects too."""
+"""The AWS emulator rejects the notebook instances that SageMaker rejects."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def test_what_sagemaker_rejects(deployer: Deployer, change: dict[str, Any], repo
         deployer.create(TYPE, **NOTEBOOK | change)
 
 
-def test_an_instance_in_a_network_is_reported_with_it(deployer: Deployer) -> None:
+def test_an_instance_in_a_subnet_is_returned_with_its_network(deployer: Deployer) -> None:
     make_parts(deployer)
     network = Network(deployer)
     placed = {"SubnetId": network.subnet, "SecurityGroupIds": [network.group], "DirectInternetAccess": "Disabled"}
@@ -72,20 +72,20 @@ def test_an_instance_is_changed_and_deleted_only_when_it_is_stopped(deployer: De
     deployer.update(TYPE, created, NOTEBOOK, smaller | {"VolumeSizeInGB": 60})
     reported = client.describe_notebook_instance(**name)
     assert "NotebookInstanceLifecycleConfigName" not in reported
-    # It was stopped, by its owner or by itself: an update leaves it so.
+    # It was stopped before the update, so it stays stopped.
     assert (reported["VolumeSizeInGB"], reported["NotebookInstanceStatus"]) == (60, "Stopped")
     deployer.delete(TYPE, created, **smaller)
     assert client.list_notebook_instances()["NotebookInstances"] == []
 
 
-def test_a_platform_is_changed_by_another_instance_only(deployer: Deployer) -> None:
+def test_the_platform_of_an_instance_cannot_change(deployer: Deployer) -> None:
     make_parts(deployer)
     created = deployer.create(TYPE, **NOTEBOOK)
     with pytest.raises(ReplacementNeeded, match="PlatformIdentifier"):
         deployer.update(TYPE, created, NOTEBOOK, NOTEBOOK | {"PlatformIdentifier": "notebook-al2-v3"})
 
 
-def test_scripts_are_base64_and_stay_while_an_instance_has_them(deployer: Deployer) -> None:
+def test_scripts_are_base64_and_cannot_be_deleted_while_in_use(deployer: Deployer) -> None:
     plain: dict[str, Any] = CONFIG | {"OnStart": [{"Content": "#!"}]}
     with pytest.raises(ResourceFailed, match="not base64"):
         deployer.create("AWS::SageMaker::NotebookInstanceLifecycleConfig", **plain)

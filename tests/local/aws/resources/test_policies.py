@@ -1,4 +1,4 @@
-"""Policies that are attached to several things, bucket policies in force, and the small types around them."""
+"""Policies with several attachments, bucket policies that are applied, and related types."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def statement(effect: str, action: str, **more: Any) -> dict[str, Any]:
     return {"Effect": effect, "Principal": "*", "Action": action, "Resource": "arn:aws:s3:::store/*", **more}
 
 
-def test_deny_without_tls_lets_loopback_in_and_other_denials_count(deployer: Deployer) -> None:
+def test_deny_without_tls_allows_loopback_and_other_denials_apply(deployer: Deployer) -> None:
     s3 = deployer.client("s3")
     deployer.create("AWS::S3::Bucket", BucketName="store")
     tls = statement("Deny", "s3:*", Condition={"Bool": {"aws:SecureTransport": "false"}})
@@ -77,7 +77,7 @@ def test_bucket_logs_and_events_go_to_their_targets(deployer: Deployer) -> None:
     assert kept.event_bridge is not None
 
 
-def test_logs_may_go_to_a_bucket_whose_policy_allows_another_bucket_alone(deployer: Deployer) -> None:
+def test_a_log_bucket_is_accepted_before_its_policy_allows_the_source(deployer: Deployer) -> None:
     s3 = deployer.client("s3")
     owned = {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
     deployer.create("AWS::S3::Bucket", BucketName="logs", OwnershipControls=owned)
@@ -106,7 +106,7 @@ def test_an_alias_follows_its_key(deployer: Deployer) -> None:
     assert not deployer.provider.exists("AWS::KMS::Alias", "alias/fleet")
 
 
-def test_a_function_its_version_and_who_may_call_it(deployer: Deployer) -> None:
+def test_a_function_its_version_and_its_permissions(deployer: Deployer) -> None:
     client = deployer.client("lambda")
     role = deployer.create("AWS::IAM::Role", AssumeRolePolicyDocument=trust("lambda.amazonaws.com")).attributes["Arn"]
     old: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Queues and what is around them: who may write, and what Lambda asks of a queue before it takes from it."""
+"""Queues: which policies allow writing, and Lambda's rules for a queue that it polls."""
 
 import io
 import json
@@ -23,20 +23,20 @@ RULE: dict[str, Any] = {
 
 
 def policy(condition: dict[str, str]) -> dict[str, Any]:
-    """A policy that lets EventBridge send, under `condition`."""
+    """Return a policy that allows EventBridge to send, with `condition`."""
     (statement,) = POLICY["Statement"]
     return {**POLICY, "Statement": [{**statement, "Condition": {"ArnEquals": condition}}]}  # pyright: ignore
 
 
 def key_policy(*actions: str) -> dict[str, Any]:
-    """A key's policy by which EventBridge may do `actions`."""
+    """Return a key policy that allows EventBridge `actions`."""
     root = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "kms:*", "Resource": "*"}
     events = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": list(actions)}
     return {"Version": "2012-10-17", "Statement": [root, *([{**events, "Resource": "*"}] if actions else [])]}
 
 
 def arrived(deployer: Deployer, url: str) -> int:
-    """Put one event on the bus, and count what the queue has."""
+    """Put one event on the bus; return the number of messages in the queue."""
     entry = {"Source": "aws.sagemaker", "DetailType": "A change", "Detail": "{}"}
     deployer.client("events").put_events(Entries=[entry])
     return len(deployer.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []))
@@ -53,7 +53,7 @@ def arrived(deployer: Deployer, url: str) -> int:
     ],
     ids=["none", "any rule", "this rule", "another rule", "this account"],
 )
-def test_a_rule_writes_where_the_queue_lets_it(
+def test_a_rule_writes_to_a_queue_only_if_its_policy_allows_it(
     deployer: Deployer, queue_policy: Mapping[str, Any] | None, number: int
 ) -> None:
     url = deployer.create("AWS::SQS::Queue", QueueName="events").physical_id
@@ -76,7 +76,7 @@ def test_a_rule_writes_to_an_encrypted_queue_only_with_its_key(
     assert arrived(deployer, url) == number
 
 
-def test_a_policy_goes_with_its_queue_policy(deployer: Deployer) -> None:
+def test_a_policy_is_removed_with_its_queue_policy(deployer: Deployer) -> None:
     url = deployer.create("AWS::SQS::Queue", QueueName="events").physical_id
     created = deployer.create("AWS::SQS::QueuePolicy", Queues=[url], PolicyDocument=POLICY)
     reported = deployer.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
@@ -88,7 +88,7 @@ def test_a_policy_goes_with_its_queue_policy(deployer: Deployer) -> None:
     assert not reported.get("Policy")
 
 
-def test_a_second_queue_must_be_there(deployer: Deployer) -> None:
+def test_a_dead_letter_queue_must_exist(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="GetQueueUrl"):
         deployer.create("AWS::SQS::Queue", **QUEUE)
     make_poison(deployer)
@@ -96,7 +96,7 @@ def test_a_second_queue_must_be_there(deployer: Deployer) -> None:
 
 
 def function(deployer: Deployer, timeout: int) -> str:
-    """A function that may run for `timeout` seconds."""
+    """Create a function with this timeout in seconds."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as file:
         file.writestr("index.py", "def handler(event, context): return None\n")
@@ -114,7 +114,7 @@ def function(deployer: Deployer, timeout: int) -> str:
     ).physical_id
 
 
-def test_lambda_takes_from_a_queue_that_hides_messages_for_as_long_as_a_run_takes(deployer: Deployer) -> None:
+def test_the_visibility_timeout_must_be_as_long_as_the_function_timeout(deployer: Deployer) -> None:
     requested: dict[str, Any] = {
         "EventSourceArn": ARN,
         "FunctionName": function(deployer, 60),

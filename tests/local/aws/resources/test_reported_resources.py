@@ -15,7 +15,7 @@ def role(deployer: Deployer) -> str:
     return f"arn:aws:iam::{ACCOUNT}:role/Acts"
 
 
-def test_a_subscription_lives(deployer: Deployer) -> None:
+def test_the_life_of_a_subscription(deployer: Deployer) -> None:
     topic = deployer.create("AWS::SNS::Topic", TopicName="reported").physical_id
     given = {"TopicArn": topic, "Protocol": "email", "Endpoint": "oncall@example.com"}
     made = deployer.create("AWS::SNS::Subscription", **given)
@@ -27,7 +27,7 @@ def test_a_subscription_lives(deployer: Deployer) -> None:
     assert sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"] == []
 
 
-def test_a_budgets_action_lives_and_needs_what_it_names(deployer: Deployer) -> None:
+def test_the_life_of_a_budget_action_and_its_dependencies(deployer: Deployer) -> None:
     policy = deployer.create("AWS::IAM::ManagedPolicy", ManagedPolicyName="Deny", PolicyDocument=DENIAL).physical_id
     budget = deployer.create(
         "AWS::Budgets::Budget",
@@ -55,7 +55,7 @@ def test_a_budgets_action_lives_and_needs_what_it_names(deployer: Deployer) -> N
     assert client.describe_budget_actions_for_budget(AccountId=ACCOUNT, BudgetName=budget)["Actions"] == []
 
 
-def test_a_chats_channel_is_kept_and_needs_its_role(deployer: Deployer) -> None:
+def test_a_chat_channel_is_recorded_and_requires_its_role(deployer: Deployer) -> None:
     given: dict[str, Any] = {
         "ConfigurationName": "alarms",
         "IamRoleArn": f"arn:aws:iam::{ACCOUNT}:role/Acts",

@@ -1,4 +1,4 @@
-"""A service's parts: each is returned as requested, updated in place where AWS does so, and deleted in order."""
+"""Parts of a service: each is returned as requested, updated in place as on AWS, and deleted in order."""
 
 import base64
 from typing import Any
@@ -57,7 +57,7 @@ def test_hosts(deployer: Deployer) -> None:
     deployer.delete("AWS::AutoScaling::AutoScalingGroup", serving.hosts, **now)
     deployer.delete("AWS::EC2::LaunchTemplate", serving.template, **after)
     for one in serving.subnets_created:
-        deployer.delete("AWS::EC2::Subnet", one)  # no host is in them any more
+        deployer.delete("AWS::EC2::Subnet", one)  # they have no host any more
 
 
 def test_a_services_life(deployer: Deployer) -> None:
@@ -223,7 +223,7 @@ def test_scaling(deployer: Deployer) -> None:
 
 
 def tracking(name: str, metric: dict[str, Any], target: dict[str, Any], *, value: int = 4) -> dict[str, Any]:
-    """Properties of a policy that tracks a metric."""
+    """Return the properties of a policy that tracks a metric."""
     kind = "PredefinedMetricSpecification" if "PredefinedMetricType" in metric else "CustomizedMetricSpecification"
     configuration = {"TargetValue": value, kind: metric}
     return {"PolicyName": name, "TargetTrackingScalingPolicyConfiguration": configuration, **target}
@@ -251,11 +251,11 @@ def test_a_firewall(deployer: Deployer) -> None:
 
 
 def log_group(serving: Serving, name: str) -> str:
-    """Make a log group; return its ARN."""
+    """Create a log group; return its ARN."""
     return serving.create("Logs::LogGroup", LogGroupName=name).attributes["Arn"]
 
 
-def test_alarms_of_alarms_and_of_logs(deployer: Deployer) -> None:
+def test_composite_alarms_and_alarms_of_logs(deployer: Deployer) -> None:
     serving = Serving(deployer)
     log_group(serving, "chat")
     transformation = {
@@ -280,7 +280,7 @@ def test_alarms_of_alarms_and_of_logs(deployer: Deployer) -> None:
     assert (reported["AlarmName"], reported["AlarmRule"]) == (made.physical_id, 'ALARM("hot")')
 
 
-def test_the_neuron_images_parameters_are_there(deployer: Deployer) -> None:
+def test_the_parameters_of_the_neuron_amis_exist(deployer: Deployer) -> None:
     client = deployer.client("ssm")
     prefix = "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron"
     name = f"{prefix}/al2023-ami-ecs-neuron-hvm-2023.0.20260701-kernel-6.1-x86_64/image_id"

@@ -1,4 +1,4 @@
-"""What ECS, ELB and Auto Scaling reject of a service although their models allow it, and what is still in use."""
+"""Requests that the models allow and ECS, ELB and Auto Scaling reject, and deletions of resources in use."""
 
 import base64
 import json
@@ -43,14 +43,14 @@ def test_services_that_are_rejected(deployer: Deployer) -> None:
     assert deployer.client("ecs").list_services(cluster="chat")["serviceArns"] == []
 
 
-def test_a_grace_period_is_taken_without_a_load_balancer(deployer: Deployer) -> None:
+def test_a_grace_period_is_accepted_without_a_load_balancer(deployer: Deployer) -> None:
     serving = Serving(deployer)
     given = {name: value for name, value in serving.service_properties.items() if name != "LoadBalancers"}
     serving.create("ECS::Service", **given | {"HealthCheckGracePeriodSeconds": 60})
 
 
 def test_a_service_waits_for_its_listener_and_its_provider(deployer: Deployer) -> None:
-    """The classic races: a service that is made before the rule, or before the association."""
+    """Two common races: a service is created before the listener rule, or before the association."""
     serving = Serving(deployer)
     properties = serving.service_properties
     deployer.delete("AWS::ElasticLoadBalancingV2::ListenerRule", serving.rule, **serving.rule_properties)
@@ -63,8 +63,8 @@ def test_a_service_waits_for_its_listener_and_its_provider(deployer: Deployer) -
         serving.create("ECS::Service", **properties)
 
 
-def test_hosts_that_were_there_before_their_provider_get_no_task(deployer: Deployer) -> None:
-    """`MaxSize` is reached by hosts that ECS does not count: nothing can start another one."""
+def test_hosts_registered_before_their_provider_get_no_task(deployer: Deployer) -> None:
+    """Hosts that ECS does not count already reach `MaxSize`, so no other host can start."""
     serving = Serving(deployer)
     serving.hosts_properties |= {"MinSize": "2", "MaxSize": "2", "DesiredCapacity": "2"}
     with pytest.raises(ResourceFailed, match="NotStabilized: 0 of 2 tasks run"):
@@ -94,7 +94,7 @@ def test_managed_scaling_starts_two_hosts_in_an_empty_group(deployer: Deployer, 
     assert len(group["Instances"]) == hosts
 
 
-def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
+def test_dependencies_of_a_service_cannot_be_deleted_before_it(deployer: Deployer) -> None:
     serving = Serving(deployer)
     _ = serving.service
     for resource_type, created, properties, reported in (
@@ -107,12 +107,12 @@ def test_what_a_service_uses_does_not_go_before_it(deployer: Deployer) -> None:
             deployer.delete(f"AWS::{resource_type}", created, **properties)
     deployer.delete("AWS::ECS::Service", serving.service, **serving.service_properties)
     with pytest.raises(ResourceFailed, match="in use and cannot be removed: chat-hosts by chat"):
-        deployer.delete("AWS::ECS::CapacityProvider", serving.provider)  # the cluster still has it
+        deployer.delete("AWS::ECS::CapacityProvider", serving.provider)  # the cluster still uses it
     association = serving.association_properties
     deployer.delete("AWS::ECS::ClusterCapacityProviderAssociations", serving.association, **association)
     deployer.delete("AWS::ECS::CapacityProvider", serving.provider)
     with pytest.raises(ResourceFailed, match="ClusterContainsContainerInstancesException"):
-        deployer.delete("AWS::ECS::Cluster", serving.cluster)  # its hosts are there
+        deployer.delete("AWS::ECS::Cluster", serving.cluster)  # it has hosts
     deployer.delete("AWS::AutoScaling::AutoScalingGroup", serving.hosts, **serving.hosts_properties)
     deployer.delete("AWS::ECS::Cluster", serving.cluster)
 
@@ -213,7 +213,7 @@ def test_hosts_that_are_rejected(deployer: Deployer) -> None:
 
 
 def test_a_group_rejects_a_template_with_security_groups_next_to_its_interfaces(deployer: Deployer) -> None:
-    """EC2 takes the template, and Auto Scaling rejects it."""
+    """EC2 accepts the template, and Auto Scaling rejects it."""
     serving = Serving(deployer)
     interfaces = [{"DeviceIndex": 0, "Groups": [serving.group]}]
     serving.template_properties["LaunchTemplateData"] |= {"NetworkInterfaces": interfaces}
@@ -228,7 +228,7 @@ def test_dashboards_that_are_rejected(deployer: Deployer) -> None:
             deployer.create("AWS::CloudWatch::Dashboard", DashboardBody=body)
 
 
-def test_fronts_that_are_rejected(deployer: Deployer) -> None:
+def test_load_balancers_that_are_rejected(deployer: Deployer) -> None:
     serving = Serving(deployer)
     balancer = serving.balancer_properties
     logs = [{"Key": "access_logs.s3.enabled", "Value": "true"}, {"Key": "access_logs.s3.bucket", "Value": "logs"}]
@@ -302,12 +302,12 @@ def test_a_target_group_has_one_load_balancer(deployer: Deployer) -> None:
     with pytest.raises(client.exceptions.TargetGroupAssociationLimitException):
         client.modify_rule(RuleArn=answer, Actions=[forward])
     second = serving.listener_properties | {"Port": 81, "DefaultActions": [forward]}
-    serving.create("ElasticLoadBalancingV2::Listener", **second)  # of the same balancer
+    serving.create("ElasticLoadBalancingV2::Listener", **second)  # same load balancer
     client.delete_load_balancer(LoadBalancerArn=serving.balancer.physical_id)
     client.modify_rule(RuleArn=answer, Actions=[forward])
 
 
-def test_a_listener_checks_tokens_when_it_has_a_certificate(deployer: Deployer) -> None:
+def test_a_listener_with_a_certificate_can_check_tokens(deployer: Deployer) -> None:
     serving = Serving(deployer)
     certificate = deployer.client("acm").request_certificate(DomainName="chat.example.com")["CertificateArn"]
     secure = {"Protocol": "HTTPS", "Port": 443, "Certificates": [{"CertificateArn": certificate}]}

@@ -1,4 +1,4 @@
-"""What is unknown, illegal or missing fails, and is named; nothing that is given is dropped."""
+"""Unknown, invalid and missing values fail and are named in the error; no given value is dropped."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from local.aws.resources.spec import TypeSpec, type_specs
 from tests.local.aws.resources.support import Deployer
 
 
-def test_an_unknown_type_is_named(provider: CatalogProvider, deployer: Deployer) -> None:
+def test_an_unknown_type_is_reported(provider: CatalogProvider, deployer: Deployer) -> None:
     assert provider.check("AWS::EC2::Vpc", {}) == ["AWS::EC2::Vpc: the AWS emulator does not support the resource type"]
     with pytest.raises(ResourceFailed, match="AWS::EC2::Vpc: the AWS emulator does not support"):
         deployer.create("AWS::EC2::Vpc")
@@ -73,14 +73,14 @@ def test_intrinsic_functions_are_not_checked(provider: CatalogProvider) -> None:
         ),
     ],
 )
-def test_illegal_values_are_named(
+def test_invalid_values_are_reported(
     deployer: Deployer, resource_type: str, properties: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ResourceFailed, match=message):
         deployer.create(resource_type, **properties)
 
 
-def test_what_has_no_place_is_rejected_not_dropped(deployer: Deployer) -> None:
+def test_unsupported_properties_are_rejected_not_dropped(deployer: Deployer) -> None:
     with pytest.raises(ResourceFailed, match="AWS::S3::Bucket: the AWS emulator does not support WebsiteConfiguration"):
         deployer.create("AWS::S3::Bucket", WebsiteConfiguration={"IndexDocument": "index.html"})
 
@@ -103,7 +103,7 @@ def test_an_existing_managed_policy_is_found(deployer: Deployer) -> None:
     assert [one["PolicyArn"] for one in attached] == [arn]
 
 
-def test_create_only_properties_replace(deployer: Deployer) -> None:
+def test_a_change_of_create_only_properties_replaces_the_resource(deployer: Deployer) -> None:
     created = deployer.create("AWS::EC2::VPC", CidrBlock="10.0.0.0/16")
     with pytest.raises(ReplacementNeeded, match="CidrBlock"):
         deployer.update("AWS::EC2::VPC", created, {"CidrBlock": "10.0.0.0/16"}, {"CidrBlock": "10.2.0.0/16"})

@@ -1,4 +1,4 @@
-"""Studio's domain, people and scripts: returned as requested, updated in place, and deleted only in order."""
+"""Studio's domain, user profiles and scripts: returned as requested, updated in place, deleted only in order."""
 
 import base64
 from typing import Any
@@ -19,7 +19,7 @@ START: dict[str, Any] = {
 
 
 class Studio:
-    """What a domain is on, and the properties of one."""
+    """The dependencies of a domain, and its properties."""
 
     def __init__(self, deployer: Deployer) -> None:
         self.network = Network(deployer)
@@ -89,7 +89,7 @@ def test_a_domain_is_reported_changed_and_deleted(deployer: Deployer, studio: St
     assert not deployer.provider.exists(SCRIPT, studio.script.physical_id)
 
 
-def test_people_come_and_go_with_their_domain(deployer: Deployer, studio: Studio) -> None:
+def test_user_profiles_are_created_and_deleted_with_their_domain(deployer: Deployer, studio: Studio) -> None:
     client = deployer.client("sagemaker")
     domain = deployer.create(DOMAIN, **studio.properties)
     requested: dict[str, Any] = {
@@ -126,7 +126,9 @@ def test_people_come_and_go_with_their_domain(deployer: Deployer, studio: Studio
     ],
     ids=["identity with IAM", "no role", "uid"],
 )
-def test_people_who_cannot_be(deployer: Deployer, studio: Studio, user: dict[str, Any], reported: str) -> None:
+def test_user_profiles_that_are_rejected(
+    deployer: Deployer, studio: Studio, user: dict[str, Any], reported: str
+) -> None:
     domain = deployer.create(DOMAIN, **studio.properties)
     with pytest.raises(ResourceFailed, match=reported):
         deployer.create(PROFILE, DomainId=domain.physical_id, UserProfileName="bob", **user)
@@ -154,7 +156,7 @@ def test_what_the_service_rejects_of_a_domain(deployer: Deployer, studio: Studio
         deployer.create(DOMAIN, **studio.properties)
 
 
-def test_home_directories_outlive_their_domain_and_hold_the_subnet(deployer: Deployer, studio: Studio) -> None:
+def test_home_directories_remain_after_their_domain_and_block_the_subnet(deployer: Deployer, studio: Studio) -> None:
     domain = deployer.create(DOMAIN, **studio.properties | {"HomeEfsFileSystemCreation": "Enabled"})
     home = domain.attributes["HomeEfsFileSystemId"]
     deployer.delete(DOMAIN, domain)

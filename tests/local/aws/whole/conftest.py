@@ -1,4 +1,4 @@
-"""One running emulation, bootstrapped, for the tests of this folder."""
+"""One running, bootstrapped emulator for the tests in this folder."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Small templates deployed through the query API, as any client would."""
+"""Small templates deployed through the query API, as by any client."""
 
 import json
 import time
@@ -35,7 +35,7 @@ class Stacks:
         return self._started(self._cloudformation.update_stack, name, resources)
 
     def failures(self, name: str) -> str:
-        """Why the stack's resources failed, from all its events."""
+        """Return why the stack's resources failed, from all its events."""
         reported = [event for event in self.aws.events(name) if event["ResourceStatus"].endswith("_FAILED")]
         return "; ".join(f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason')}" for event in reported)
 
@@ -44,7 +44,7 @@ class Stacks:
         return found["StackResourceDetail"]["PhysicalResourceId"]
 
     def replacements(self, name: str, resources: Mapping[str, Any]) -> dict[str, str]:
-        """What a change set says of each resource that it would modify; nothing is executed."""
+        """Return the replacement value of each modified resource from a change set, which is not executed."""
         made = self._cloudformation.create_change_set(
             StackName=name, ChangeSetName="look", TemplateBody=json.dumps({"Resources": resources})
         )

@@ -1,4 +1,4 @@
-"""A cloud assembly deployed without the CDK CLI, read back, acted on as a role, and destroyed."""
+"""A cloud assembly deployed without the CDK CLI, read, used with a role, and destroyed."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ class Base(cdk.Stack):
 
 
 class User(cdk.Stack):
-    """A role that may read one prefix of the bucket, and a directory as an asset."""
+    """A role that can read one prefix of the bucket, and a directory as an asset."""
 
     def __init__(self, scope: Construct, id: str, *, base: Base, asset: Path) -> None:
         super().__init__(scope, id, env=ENVIRONMENT)
@@ -93,7 +93,7 @@ def test_a_second_deployment_changes_nothing(aws: LocalAws, assembly: Path, outp
     assert len(aws.events("User")) == before
 
 
-def test_reachability_is_what_the_rules_say(aws: LocalAws, outputs: dict[str, str]) -> None:
+def test_reachability_follows_the_rules(aws: LocalAws, outputs: dict[str, str]) -> None:
     reach = Reachability(aws.client("ec2"))
     nodes, files = Place(groups=(outputs["NodesGroup"],)), Place(groups=(outputs["FilesGroup"],))
     assert reach.port(nodes, files, 988) == []
@@ -109,7 +109,7 @@ def test_reachability_is_what_the_rules_say(aws: LocalAws, outputs: dict[str, st
     assert reach.gateway_endpoint(outputs["Isolated"], "dynamodb") is None
 
 
-def test_a_role_may_do_what_it_was_granted_and_nothing_else(aws: LocalAws, outputs: dict[str, str]) -> None:
+def test_a_role_has_only_its_granted_permissions(aws: LocalAws, outputs: dict[str, str]) -> None:
     bucket = outputs["Bucket"]
     for key in ("open/a", "closed/a"):
         aws.client("s3").put_object(Bucket=bucket, Key=key, Body=b"x")

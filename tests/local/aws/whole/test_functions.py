@@ -1,4 +1,4 @@
-"""A deployed function runs when it is invoked, with its role; queues invoke it as Lambda's pollers do."""
+"""A deployed function runs with its role when it is invoked; queues invoke it as Lambda's pollers do."""
 
 import io
 import json
@@ -75,7 +75,7 @@ def waiting(aws: LocalAws, url: str) -> tuple[int, int]:
     return visible, hidden
 
 
-def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws, function: str) -> None:
+def test_it_returns_the_handlers_result_and_runs_with_its_role(aws: LocalAws, function: str) -> None:
     run = aws.invoke(function, {"word": "hello"}, checked=False)
     assert run["ended_well"]
     assert run["returned"]["word"] == "hello"
@@ -84,7 +84,7 @@ def test_it_returns_what_the_handler_returned_and_ran_as_its_role(aws: LocalAws,
     assert "said hello" in run["log"]
 
 
-def test_iam_checks_its_calls_and_no_one_elses_afterwards(aws: LocalAws, function: str) -> None:
+def test_iam_checks_only_calls_during_the_run(aws: LocalAws, function: str) -> None:
     denied = aws.invoke(function, {"list": True})
     assert not denied["ended_well"]
     assert "AccessDenied" in denied["log"]
@@ -94,18 +94,16 @@ def test_iam_checks_its_calls_and_no_one_elses_afterwards(aws: LocalAws, functio
     assert "seen" in aws.invoke(function, {"list": True})["returned"]
 
 
-def test_what_it_reports_as_failed_stays_in_the_queue_and_all_else_is_gone(
-    aws: LocalAws, function: str, queue: str
-) -> None:
+def test_failed_messages_stay_in_the_queue_and_others_are_deleted(aws: LocalAws, function: str, queue: str) -> None:
     for body in ("good", "bad", "good"):
         aws.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(body))
-    assert waiting(aws, queue) == (3, 0)  # Not delivered before it is requested.
+    assert waiting(aws, queue) == (3, 0)  # Delivered only on request.
     (run,) = aws.deliver(function)
     assert len(run["returned"]["batchItemFailures"]) == 1
     assert waiting(aws, queue) == (0, 1)
 
 
-def test_a_run_that_raises_keeps_its_whole_batch(aws: LocalAws, function: str, queue: str) -> None:
+def test_a_run_that_raises_an_exception_keeps_its_whole_batch(aws: LocalAws, function: str, queue: str) -> None:
     for body in ("good", "raise"):
         aws.client("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(body))
     (run,) = aws.deliver(function)

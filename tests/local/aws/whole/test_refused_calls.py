@@ -32,7 +32,7 @@ SIGNED = {"service-quotas": "servicequotas", "cloudwatch": "monitoring"}
 
 
 @pytest.mark.parametrize("service", CALLS)
-def test_in_every_protocol(aws: LocalAws, service: str):
+def test_calls_fail_in_every_protocol(aws: LocalAws, service: str):
     method, operation = CALLS[service]
     call = getattr(aws.client(service), method)
     aws.refuse_calls("AccessDeniedException", service=SIGNED.get(service, service), operation=operation, times=1)
@@ -44,7 +44,7 @@ def test_in_every_protocol(aws: LocalAws, service: str):
     assert "is rejected in this test" in problem.message
 
 
-def test_another_operation_passes_and_a_wish_can_be_taken_back(aws: LocalAws):
+def test_other_operations_succeed_and_failures_can_be_cancelled(aws: LocalAws):
     ec2 = aws.client("ec2")
     aws.refuse_calls("ExpiredTokenException", service="ec2", operation="DescribeSubnets")
     ec2.describe_vpcs()
@@ -54,7 +54,7 @@ def test_another_operation_passes_and_a_wish_can_be_taken_back(aws: LocalAws):
     ec2.describe_subnets()
 
 
-def test_so_often_and_no_oftener(aws: LocalAws):
+def test_calls_fail_the_requested_number_of_times(aws: LocalAws):
     sagemaker = aws.client("sagemaker")
     aws.refuse_calls("ThrottlingException", service="sagemaker", operation="ListClusters", times=1)
     with pytest.raises(ClientError, match="ThrottlingException"):
@@ -62,7 +62,7 @@ def test_so_often_and_no_oftener(aws: LocalAws):
     sagemaker.list_clusters()
 
 
-def test_what_moto_lacks_is_rejected_without_a_traceback(aws: LocalAws) -> None:
+def test_operations_that_moto_lacks_are_rejected_without_a_traceback(aws: LocalAws) -> None:
     request = Request(
         aws.endpoint,
         data=b"{}",

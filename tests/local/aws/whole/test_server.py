@@ -1,4 +1,4 @@
-"""The server as a process: its command line, its manners."""
+"""The server as a process: its command line, start and end."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, 
     process.wait()
 
 
-def test_it_prints_what_to_export_listens_on_loopback_only_and_stops_on_request(
+def test_it_prints_variables_listens_on_loopback_only_and_stops_on_request(
     served: tuple["subprocess.Popen[str]", dict[str, Any], Path],
 ) -> None:
     process, reported, ready = served
@@ -71,8 +71,8 @@ def test_it_prints_what_to_export_listens_on_loopback_only_and_stops_on_request(
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
-def test_the_server_ends_with_anyone_started_it() -> None:
-    """Even when that was killed: a test run that is cut off leaves no server behind."""
+def test_the_server_ends_with_its_parent_process() -> None:
+    """Even if the parent was killed: an interrupted test run leaves no server."""
     ended = subprocess.run([sys.executable, "-c", _STARTS_ONE], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=60)
     server = int(ended.stdout)
     try:
@@ -83,7 +83,7 @@ def test_the_server_ends_with_anyone_started_it() -> None:
 
 
 def _exports(process: "subprocess.Popen[str]") -> dict[str, str]:
-    """Read the lines that the server prints for a shell."""
+    """Return the variables that the server prints for a shell."""
     assert process.stdout
     found: dict[str, str] = {}
     while "CDK_DEFAULT_REGION" not in found:

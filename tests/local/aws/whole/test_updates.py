@@ -1,4 +1,4 @@
-"""Updates of real resources: what they leave, what they take away, and the way back."""
+"""Updates of emulated resources: what they keep and remove, and their rollback."""
 
 import json
 from typing import Any
@@ -36,8 +36,8 @@ def rules(stacks: Stacks, stack: str, side: str = "IpPermissions") -> list[tuple
     )
 
 
-def test_the_default_way_out_goes_with_the_first_rule_and_stays_away(stacks: Stacks) -> None:
-    """As the page on AWS::EC2::SecurityGroup has it: who removes all own egress rules gets none back."""
+def test_the_default_egress_rule_is_removed_with_the_first_own_rule_and_not_restored(stacks: Stacks) -> None:
+    """As on the page about AWS::EC2::SecurityGroup: after all own egress rules are removed, there is none."""
     assert stacks.create("egress", group()) == "CREATE_COMPLETE"
     assert rules(stacks, "egress", "IpPermissionsEgress") == [ALL]
     assert stacks.update("egress", group(SecurityGroupEgress=[rule(443)])) == "UPDATE_COMPLETE"
@@ -50,7 +50,7 @@ def test_the_default_way_out_goes_with_the_first_rule_and_stays_away(stacks: Sta
 
 
 @pytest.mark.parametrize("wrong", [rule({"Fn::Join": ["", ["abc"]]}), rule(1) | {"CidrIp": "10.0.0.300/8"}])
-def test_a_rejected_update_goes_back_whether_or_not_it_had_begun(stacks: Stacks, wrong: dict[str, Any]) -> None:
+def test_a_rejected_update_is_rolled_back_at_any_stage(stacks: Stacks, wrong: dict[str, Any]) -> None:
     name = "rejected-" + ("early" if isinstance(wrong["FromPort"], dict) else "late")
     stacks.create(name, group(SecurityGroupIngress=[rule(22), rule(80)]))
     after = stacks.update(name, group(SecurityGroupIngress=[rule(22), rule(443), wrong], SecurityGroupEgress=[rule(1)]))
@@ -59,7 +59,7 @@ def test_a_rejected_update_goes_back_whether_or_not_it_had_begun(stacks: Stacks,
     assert rules(stacks, name, "IpPermissionsEgress") == [ALL]
 
 
-def test_a_change_set_foretells_replacements_nested_ones_too(stacks: Stacks) -> None:
+def test_a_change_set_predicts_replacements_also_in_nested_properties(stacks: Stacks) -> None:
     def template(cidr: str, throughput: int = 250, kind: str = "PERSISTENT_2") -> dict[str, Any]:
         lustre = {"DeploymentType": kind, "PerUnitStorageThroughput": throughput}
         opened = [{"IpProtocol": "tcp", "FromPort": 988, "ToPort": 988, "CidrIp": "10.0.0.0/16"}]
@@ -82,7 +82,7 @@ def test_a_change_set_foretells_replacements_nested_ones_too(stacks: Stacks) -> 
     assert stacks.replacements("foretold", template("10.0.1.0/24")) == {"Subnet": "True", "Fsx": "Conditional"}
 
 
-def test_a_replaced_permission_leaves_no_right_behind(stacks: Stacks) -> None:
+def test_a_replaced_permission_is_removed(stacks: Stacks) -> None:
     trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
 
     def template(principal: str) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_the_description_of_a_rule_changes_in_place(stacks: Stacks, way: str) ->
     assert [one["Description"] for one in found] == ["two"]
 
 
-def test_what_is_immutable_of_a_key_fails_the_update(stacks: Stacks) -> None:
+def test_an_update_of_immutable_key_properties_fails(stacks: Stacks) -> None:
     """The schema: "the update request fails … This prevents you from accidentally deleting a KMS key"."""
     policy: dict[str, Any] = {"Version": "2012-10-17", "Statement": []}
 
@@ -139,7 +139,7 @@ def test_what_is_immutable_of_a_key_fails_the_update(stacks: Stacks) -> None:
     assert stacks.physical_id("key", "Key") == before
 
 
-def test_a_secure_string_is_read_into_no_template(stacks: Stacks) -> None:
+def test_a_secure_string_is_not_read_into_a_template(stacks: Stacks) -> None:
     stacks.client("ssm").put_parameter(Name="/secret", Type="SecureString", Value="hidden")
     topic = resource("AWS::SNS::Topic", DisplayName="{{resolve:ssm:/secret}}")
     assert stacks.create("Secret", {"Topic": topic}) == "ROLLBACK_COMPLETE"

@@ -1,4 +1,4 @@
-"""Images: built once for a recipe, again for another, and never taken for whole when they are not."""
+"""Images: built once per recipe, and incomplete ones are never used."""
 
 import shutil
 from pathlib import Path
@@ -25,7 +25,7 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """In place of the real builds, folders; the layers that were built, by kind."""
+    """Replace real builds by folders; return the built layers by kind."""
     kinds: list[str] = []
 
     def run_layer(kind: str, out: Path, *arguments: str) -> None:
@@ -65,7 +65,7 @@ def test_a_change_of_slurm_leaves_the_base(recipe: Path, part: str) -> None:
     assert after[1] != before[1]
 
 
-def test_a_lost_run_bit_and_a_moved_file_are_changes(recipe: Path) -> None:
+def test_a_lost_execute_bit_and_a_moved_file_are_changes(recipe: Path) -> None:
     before = recipe_keys(DEBIAN)
     aws = recipe / "files/base/usr/local/bin/aws"
     aws.chmod(0o644)
@@ -89,9 +89,7 @@ def test_is_built_once(tmp_path: Path, built: list[str]) -> None:
     assert bare.packages == first.packages
 
 
-def test_a_build_that_was_killed_is_thrown_away(
-    tmp_path: Path, built: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_build_is_deleted(tmp_path: Path, built: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     images = Images(tmp_path / "images", lambda _: None)
 
     def killed(kind: str, out: Path, *_: str) -> None:
@@ -119,12 +117,12 @@ def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: 
         Images(tmp_path / "images", lambda _: None).provide()
 
 
-def test_refuses_an_unknown_variant(tmp_path: Path) -> None:
+def test_an_unknown_variant_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match="unknown image 'rich'; allowed: slurm, bare"):
         Images(tmp_path).provide("rich")
 
 
-def test_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_reported_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(
         MissingPrerequisite, match=r"mmdebstrap, ip not found.*as root: apt-get install --yes iproute2 mmdebstrap$"
@@ -132,7 +130,7 @@ def test_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.MonkeyPatch)
         provide("mmdebstrap", "ip", say=print)
 
 
-def test_installs_what_is_missing_as_root_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_programs_are_installed_as_root_with_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apt = tmp_path / "apt-get"
     apt.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/requested\n')
     apt.chmod(0o755)
@@ -154,7 +152,7 @@ def test_apt_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         provide("mmdebstrap", say=lambda _: None)
 
 
-def test_packages_are_named_once() -> None:
+def test_packages_are_listed_once() -> None:
     for name in ("base", "slurm"):
         lines = (module.RECIPE / f"{name}.packages").read_text().split("\n")
         packages = [line for line in lines if line and not line.startswith("#")]

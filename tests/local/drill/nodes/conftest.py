@@ -1,4 +1,4 @@
-"""Nodes for tests, of every back end that this machine can run; one cluster for all tests of a file."""
+"""Nodes for tests, of every back end that this machine supports; one cluster for all tests in a file."""
 
 from collections.abc import Generator
 
@@ -29,7 +29,7 @@ def backend(request: pytest.FixtureRequest) -> Generator[Backend]:
 
 @pytest.fixture(scope="module")
 def two(backend: Backend) -> list[Node]:
-    """Two nodes that see one folder of the machine; the first has memory in place of instance storage."""
+    """Two nodes with a shared folder of the machine; the first has memory instead of instance storage."""
     shared = backend.folder / "shared"
     shared.mkdir()
     return list(

@@ -1,4 +1,4 @@
-"""Commands to Docker and Podman, with a strict stand-in: a command it does not know fails."""
+"""Commands to Docker and Podman, with a strict stand-in: unknown commands fail."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def play(programs: Path, name: str, answers: dict[str, tuple[int, str]]) -> Path:
-    """Put a program there that answers exactly these command lines and notes each; return the note."""
+    """Install a program that supports exactly these command lines and records each; return the record."""
     requested = programs / f"{name}.requested"
     cases = "".join(f"'{line}') printf '%s' '{said}'; exit {code} ;;\n" for line, (code, said) in answers.items())
     text = f"""#!/bin/sh
@@ -48,7 +48,7 @@ def info(**reported: object) -> tuple[int, str]:
 INFO = "info --format={{json .}}"
 
 
-def test_docker_comes_first(programs: Path) -> None:
+def test_docker_is_preferred(programs: Path) -> None:
     play(programs, "docker", {INFO: info(CgroupVersion="2")})
     play(programs, "podman", {INFO: info(host={"cgroupVersion": "v2"})})
     engine = find_engine()
@@ -66,7 +66,7 @@ def test_a_client_without_its_engine_does_not_count(programs: Path, docker: tupl
     assert engine.program == ("podman", "--log-level=error", "--runtime=runc")
 
 
-def test_only_the_engine_requested_for_is_looked_for(programs: Path) -> None:
+def test_only_the_requested_engine_is_searched(programs: Path) -> None:
     play(programs, "podman", {INFO: info(host={"cgroupVersion": "v2"})})
     assert find_engine(("docker",)) is None
 
@@ -78,7 +78,7 @@ def test_a_container_gets_neither_the_machines_devices_nor_its_clock(engine: Eng
     assert {"--cap-drop=SYS_TIME", "--cap-drop=SYS_MODULE", "--cap-drop=SYS_RAWIO"} <= set(options)
 
 
-def test_control_groups_of_v2_are_the_containers_own_and_of_v1_the_machines() -> None:
+def test_control_groups_are_private_in_v2_and_the_machines_in_v1() -> None:
     assert "--cgroupns=private" in DOCKER.container_options()
     assert not [option for option in DOCKER.container_options() if option.startswith("--volume")]
     assert "--cgroupns=host" in LEGACY.container_options()
@@ -88,13 +88,13 @@ def test_control_groups_of_v2_are_the_containers_own_and_of_v1_the_machines() ->
     assert DOCKER.init_arguments() == []
 
 
-def test_limits_are_not_requested_for_where_they_cannot_be_had() -> None:
+def test_limits_are_not_requested_if_they_are_not_available() -> None:
     assert "--cap-drop=SYS_RESOURCE" in LEGACY.container_options()
     assert "--ulimit=nofile=20000:20000" in LEGACY.container_options()
     assert not [option for option in DOCKER.container_options() if "ulimit" in option or "RESOURCE" in option]
 
 
-def test_a_node_is_made_with_its_name_address_and_mounts(tmp_path: Path) -> None:
+def test_a_node_is_created_with_its_name_address_and_mounts(tmp_path: Path) -> None:
     plan = NodePlan("ip-10-66-1-1", "10.66.1.1", {"/fsx": tmp_path}, {"/opt/dlami/nvme": "16M"})
     made = DockerNode(plan, DOCKER, "image:1", "c-ip-10-66-1-1", "net", "10.66.0.1").creation()
     assert made[:2] == ["run", "--detach"]
@@ -119,7 +119,7 @@ def test_values_of_variables_are_on_no_command_line(programs: Path) -> None:
     assert "hush" not in requested.read_text()
 
 
-def test_clears_away_exactly_the_clusters_containers_and_network(programs: Path) -> None:
+def test_only_the_clusters_containers_and_network_are_deleted(programs: Path) -> None:
     answers = {
         "ps --all --quiet --filter=name=^llm-fleet-drill-a1b2-": (0, "111\n222\n"),
         "rm --force --volumes 111 222": (0, ""),
@@ -131,13 +131,15 @@ def test_clears_away_exactly_the_clusters_containers_and_network(programs: Path)
     assert requested.read_text().splitlines() == list(answers)
 
 
-def test_what_an_engine_refuses_is_reported(programs: Path) -> None:
+def test_errors_of_an_engine_are_reported(programs: Path) -> None:
     play(programs, "docker", {})
     with pytest.raises(NodeError, match=r"`docker network rm x` ended with 125: unknown: network rm x"):
         DOCKER.run("network", "rm", "x")
 
 
-def test_choosing_where_there_is_nothing_names_the_remedy(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_any_back_end_is_reported_with_the_remedy(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingPrerequisite, match=r"start one, or run the drill as root on Linux"):
         choose.make_backend("auto")

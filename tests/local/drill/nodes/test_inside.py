@@ -1,4 +1,4 @@
-"""Paths of a node never lead into the machine."""
+"""Paths on a node never resolve to files of the machine."""
 
 from pathlib import Path
 

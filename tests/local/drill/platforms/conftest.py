@@ -1,4 +1,4 @@
-"""The code that runs on nodes is read by the same names as there."""
+"""The code of nodes is imported under the same names as on nodes."""
 
 import sys
 

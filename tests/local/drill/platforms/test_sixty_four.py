@@ -1,4 +1,4 @@
-"""64 workers' worth of plan, on paper: what the platform writes for them is what the node's own code reads."""
+"""A plan with 64 workers, without nodes: the node's own code reads what the platform writes."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def view() -> ClusterView:
     )
 
 
-def test_every_node_finds_itself_and_all_others(view: ClusterView, tmp_path: Path):
+def test_every_node_finds_itself_and_all_other_nodes(view: ClusterView, tmp_path: Path):
     file = tmp_path / "resource_config.json"
     file.write_text(resource_config(view))
     reported = read_resource_config(file)
@@ -51,7 +51,7 @@ def test_a_group_without_listed_instances_has_null(view: ClusterView):
     assert [group["Instances"] is None for group in groups] == [False, True]
 
 
-def test_slurm_knows_every_worker_and_its_partitions(view: ClusterView, tmp_path: Path):
+def test_slurm_has_every_worker_and_its_partitions(view: ClusterView, tmp_path: Path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/slurm.conf").write_text(agent_slurm_conf(view, {"ml.trn1.32xlarge": 128}))
     conf = read(Host(tmp_path), "/etc")
@@ -66,8 +66,8 @@ def test_slurm_knows_every_worker_and_its_partitions(view: ClusterView, tmp_path
 
 @pytest.mark.parametrize("role", ["Controller", "Login", "Compute"])
 @pytest.mark.parametrize("hook", ["OnCreate", "OnInitComplete", "OnNodeConfigured"])
-def test_the_steps_of_each_role_are_few_waves(role: str, hook: str):
-    """What waits for what decides how fast a node can be, whatever the number of nodes."""
+def test_the_steps_of_each_role_run_in_few_stages(role: str, hook: str):
+    """Dependencies between steps limit the speed of a node, independent of the number of nodes."""
     waves = build(every_step(), role, hook, ()).waves()
     assert 3 <= len(waves) <= 11, waves
     assert "run_at_boot" in waves[-1], "it keeps what all the others have proven"

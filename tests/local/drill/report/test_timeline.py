@@ -1,4 +1,4 @@
-"""The picture of a run holds every step, none over another, and the page needs nothing else."""
+"""The picture of a run shows every step without overlaps, and the page is self-contained."""
 
 import re
 from dataclasses import replace
@@ -43,24 +43,24 @@ def run(*scripts: ScriptRun) -> Run:
     )
 
 
-def test_no_step_is_over_another():
+def test_no_step_overlaps_another():
     steps = [step("a", 1, 4), step("b", 2, 3), step("c", 3, 5), step("d", 4, 6), step("e", None, None)]
     assert [[one.name for one in lane] for lane in lanes(steps)] == [["a", "d"], ["b", "c"]]
 
 
-def test_every_step_that_began_is_drawn_within_its_row():
+def test_every_started_step_is_drawn_within_its_row():
     drawn = timeline([script("w-1", step("hosts", 100.5, 101), step("slurmd", 101, 109)), script("w-2")])
     assert drawn.count('<g class="step ') == 2
     x, width = map(float, re.findall(r'<g class="step done"><rect x="([\d.]+)"[^>]*width="([\d.]+)"', drawn)[0])
     assert 130 < x < x + width < 1180
 
 
-def test_the_path_that_decided_is_marked_on_the_slowest_node_alone():
+def test_the_critical_path_is_marked_only_on_the_slowest_node():
     drawn = timeline([script("w-1", step("a", 100, 101)), script("w-2", step("b", 100, 112), ended=112)])
     assert re.findall(r'class="step done path".*?<title>(\w+):', drawn) == ["b"]
 
 
-def test_a_step_that_waited_for_another_node_is_drawn_as_waiting_and_named_in_the_slowest_path():
+def test_a_step_that_waited_for_another_node_is_drawn_as_waiting_and_is_in_the_slowest_path():
     waiting = replace(step("environment", 101, 109.5), changes=())
     runs = [script("w-1", step("environment", 101, 109)), script("w-2", waiting, ended=111)]
     assert re.findall(r'class="step (\w+)( path)?".*?<title>', timeline(runs)) == [("done", ""), ("waited", " path")]
@@ -75,12 +75,12 @@ def test_a_failed_step_reports_code_cause_and_remedy():
     assert "remedy: fix it" in reported
 
 
-def test_starts_that_overlap_are_one_act():
+def test_overlapping_starts_are_one_act():
     scripts = [script("w-1"), script("w-2", started=105, ended=112), script("w-1", started=130, ended=133)]
     assert [title for title, _ in acts(run(*scripts))] == ["2 nodes, 12.0 s", "w-1, 3.0 s"]
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_reports():
+def test_the_page_loads_nothing_and_escapes_texts():
     failed = script("w-1", step("slurmd", 101, 102, state="failed", code="LFN60"), code=1)
     reported = page(run(failed))
     assert not re.findall(r"<script|<link|src=|href=|url\(|@import", reported)
@@ -91,7 +91,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_escapes_what_it_reports():
     assert checker.open == []
 
 
-def test_a_node_without_a_report_is_reported_of():
+def test_a_node_without_a_report_is_listed():
     left_nothing = read_script_run(None, node="w-9", role="Compute", started=1, ended=2, exit_code=137)
     assert "w-9: none no report" in "\n".join(summary(run(left_nothing)))
     assert "ended with 137 and left no report" in page(run(left_nothing))

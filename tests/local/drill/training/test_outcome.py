@@ -37,7 +37,7 @@ def test_a_step_with_another_loss_value_and_a_run_without_failure_are_detected()
     rows = (*BROKEN[:-1], replace(BROKEN[-1], loss=BROKEN[-1].loss + 1e-9))
     other = replace(TRAINING, disturbed=replace(TRAINING.disturbed, rows=rows))
     assert not other.is_same_curve
-    assert "steps had another loss" in lines(other)[-1]
+    assert "some steps had different losses" in lines(other)[-1]
     assert 'class="verdict wrong"' in section(other)
     shorter = replace(TRAINING, disturbed=replace(TRAINING.disturbed, rows=BROKEN[:-1]))
     assert not shorter.is_same_curve, "a step is missing"

@@ -1,4 +1,4 @@
-"""What a load balancer answers by itself, and what it does to requests and answers on their way."""
+"""Responses of the load balancer itself, and its changes to forwarded requests and responses."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Surrounded:
-    """A proxy with targets that speak as a test says."""
+    """A proxy with targets whose responses a test sets."""
 
     def __init__(self, folder: Path, body: str, **options: Any) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ async def says_ok(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None
     writer.write(OK)
 
 
-def test_503_without_targets_502_from_one_that_hangs_up_504_from_one_that_is_silent(tmp_path: Path):
+def test_503_without_targets_502_for_a_closed_connection_504_for_a_timeout(tmp_path: Path):
     async def hangs_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
 
@@ -85,7 +85,7 @@ def test_503_without_targets_502_from_one_that_hangs_up_504_from_one_that_is_sil
     assert asyncio.run(main()) == [503, 502, 504]
 
 
-def test_a_target_that_cannot_be_reached_is_502_and_becomes_unhealthy(tmp_path: Path):
+def test_an_unreachable_target_gives_502_and_becomes_unhealthy(tmp_path: Path):
     async def main() -> None:
         async with Surrounded(tmp_path, template(), time_scale=0.001) as around:
             target = await around.add(says_ok)
@@ -99,7 +99,7 @@ def test_a_target_that_cannot_be_reached_is_502_and_becomes_unhealthy(tmp_path: 
     asyncio.run(main())
 
 
-def test_a_stream_that_falls_silent_is_broken_off_after_the_idle_timeout(tmp_path: Path):
+def test_an_idle_stream_is_closed_after_the_idle_timeout(tmp_path: Path):
     async def falls_silent(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
         await writer.drain()
@@ -116,7 +116,7 @@ def test_a_stream_that_falls_silent_is_broken_off_after_the_idle_timeout(tmp_pat
     assert asyncio.run(main()) == "ClientPayloadError"
 
 
-def test_paths_go_on_as_they_were_sent_with_who_requested(tmp_path: Path):
+def test_paths_are_forwarded_unchanged_with_the_clients_address(tmp_path: Path):
     async def main() -> str:
         async with Surrounded(tmp_path, template()) as around:
             await around.add(says_ok)
@@ -132,7 +132,7 @@ def test_paths_go_on_as_they_were_sent_with_who_requested(tmp_path: Path):
     assert "keep-alive" not in head
 
 
-def test_invalid_headers_are_dropped_where_the_load_balancer_is_reported_to(tmp_path: Path):
+def test_invalid_headers_are_dropped_if_the_attribute_is_set(tmp_path: Path):
     body = json.loads(template())
     dropping = {"Key": "routing.http.drop_invalid_header_fields.enabled", "Value": "true"}
     body["Resources"]["Balancer"]["Properties"]["LoadBalancerAttributes"].append(dropping)
@@ -148,7 +148,7 @@ def test_invalid_headers_are_dropped_where_the_load_balancer_is_reported_to(tmp_
     assert "X_Odd" not in head
 
 
-def test_a_redirect_keeps_what_it_does_not_name(tmp_path: Path):
+def test_a_redirect_keeps_parts_that_it_does_not_set(tmp_path: Path):
     to_https = {"Type": "redirect", "RedirectConfig": {"Protocol": "HTTPS", "Port": "443", "StatusCode": "HTTP_301"}}
     secure: dict[str, Any] = {
         "Secure": {

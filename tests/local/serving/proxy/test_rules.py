@@ -1,4 +1,4 @@
-"""Which rule a request meets."""
+"""Which rule applies to a request."""
 
 import pytest
 
@@ -39,12 +39,12 @@ def met(listener: Listener, path: str, method: str = "GET", **headers: str) -> s
         ("/a.b", "/axb", False),
     ],
 )
-def test_a_path_fits_a_pattern_as_a_whole_and_with_regard_to_case(pattern: str, path: str, fits: bool):
+def test_a_path_must_match_a_pattern_completely_and_case_sensitively(pattern: str, path: str, fits: bool):
     condition = Condition(kind="path-pattern", patterns=(pattern,))
     assert met(listener(rule("fits", condition)), path) == ("fits" if fits else "default")
 
 
-def test_all_conditions_must_hold_and_one_pattern_of_each_is_enough():
+def test_all_conditions_must_be_met_by_at_least_one_pattern_each():
     both = rule("both", path("/a", "/b"), Condition(kind="http-request-method", patterns=("GET", "PUT")))
     assert met(listener(both), "/b", "PUT") == "both"
     assert met(listener(both), "/b", "POST") == "default"
@@ -52,11 +52,11 @@ def test_all_conditions_must_hold_and_one_pattern_of_each_is_enough():
     assert met(listener(both), "/c", "GET") == "default"
 
 
-def test_the_first_of_two_rules_is_met():
+def test_the_first_of_two_matching_rules_is_used():
     assert met(listener(rule("first", path("/v1/models")), rule("second", path("/v1/*"))), "/v1/models") == "first"
 
 
-def test_headers_are_compared_without_regard_to_case():
+def test_headers_are_compared_case_insensitively():
     bearer = Condition(kind="http-header", patterns=("Bearer ?*",), header="Authorization")
     front = listener(rule("keyed", bearer))
     assert met(front, "/", authorization="bearer x") == "keyed"

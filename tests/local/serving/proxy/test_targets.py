@@ -1,4 +1,4 @@
-"""States of targets, and who gets the next request."""
+"""States of targets, and which target gets the next request."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,7 @@ def healthy(group: Targets, name: str) -> Target:
     return target
 
 
-def test_one_passed_check_is_enough_for_a_new_target_and_not_for_one_that_failed():
+def test_one_passed_check_is_enough_for_a_new_target_but_not_for_a_failed_one():
     group = targets()
     target = healthy(group, "a")
     assert target.state is State.HEALTHY
@@ -38,7 +38,7 @@ def test_one_passed_check_is_enough_for_a_new_target_and_not_for_one_that_failed
     assert target.state is State.HEALTHY
 
 
-def test_no_one_is_chosen_of_none_and_any_of_only_unhealthy_ones():
+def test_without_targets_none_is_chosen_and_with_only_unhealthy_ones_any():
     group = targets()
     assert group.choose() is None
     target = Target(name="a", socket=Path("a"))
@@ -50,7 +50,7 @@ def test_no_one_is_chosen_of_none_and_any_of_only_unhealthy_ones():
     assert {group.choose() for _ in range(4)} == {better}
 
 
-def test_round_robin_takes_turns_anyone_is_busy():
+def test_round_robin_ignores_how_busy_targets_are():
     async def main() -> list[str]:
         group = targets("round_robin")
         busy, _ = healthy(group, "a"), healthy(group, "b")
@@ -60,7 +60,7 @@ def test_round_robin_takes_turns_anyone_is_busy():
     assert asyncio.run(main()) == ["a", "b", "a", "b"]
 
 
-def test_least_outstanding_requests_takes_the_idle_one():
+def test_least_outstanding_requests_chooses_the_idle_target():
     async def main() -> set[str]:
         group = targets()
         busy, _ = healthy(group, "a"), healthy(group, "b")
@@ -70,7 +70,7 @@ def test_least_outstanding_requests_takes_the_idle_one():
     assert asyncio.run(main()) == {"b"}
 
 
-def test_a_draining_target_gets_nothing_and_is_broken_off_when_its_delay_is_over():
+def test_a_draining_target_gets_no_request_and_is_disconnected_after_its_delay():
     async def main() -> None:
         group = targets()
         target = healthy(group, "a")

@@ -1,4 +1,4 @@
-"""Tokens as a load balancer checks them: accepted, and refused for each reason."""
+"""Tokens as a load balancer checks them: accepted, and rejected for each reason."""
 
 import time
 from typing import Any
@@ -33,11 +33,11 @@ def test_a_token_of_the_issuer_passes(issuer: LocalIssuer):
     check_token(f"Bearer {issuer.token({'iss': ISSUER})}", SETTINGS, issuer.keys)
 
 
-def test_an_audience_no_one_requested_for_does_not_matter(issuer: LocalIssuer):
+def test_an_audience_is_ignored_if_none_is_required(issuer: LocalIssuer):
     check_token(f"Bearer {issuer.token({'iss': ISSUER, 'aud': 'other'})}", SETTINGS, issuer.keys)
 
 
-def test_what_is_wrong_with_a_token_is_refused(issuer: LocalIssuer, stranger: LocalIssuer):
+def test_invalid_tokens_are_rejected(issuer: LocalIssuer, stranger: LocalIssuer):
     good = {"iss": ISSUER}
     assert "no bearer token" in refusal(None, issuer)
     assert "expired" in refusal(issuer.token(good, seconds=-60), issuer)
@@ -48,13 +48,13 @@ def test_what_is_wrong_with_a_token_is_refused(issuer: LocalIssuer, stranger: Lo
     assert "not yet valid" in refusal(issuer.token({**good, "iat": int(time.time()) + 60}), issuer)
 
 
-def test_only_a_bearer_token_is_looked_at(issuer: LocalIssuer):
+def test_only_bearer_tokens_are_read(issuer: LocalIssuer):
     for scheme in ("Basic", "Token", ""):
         with pytest.raises(TokenRefused, match="no bearer token"):
             check_token(f"{scheme} {issuer.token({'iss': ISSUER})}", SETTINGS, issuer.keys)
 
 
-def test_only_rs256_is_known(issuer: LocalIssuer):
+def test_only_rs256_is_supported(issuer: LocalIssuer):
     symmetric = jwt.encode(
         {"iss": ISSUER, "exp": int(time.time()) + 60}, "x" * 32, algorithm="HS256", headers={"kid": "local"}
     )
@@ -63,7 +63,7 @@ def test_only_rs256_is_known(issuer: LocalIssuer):
     assert refusal(unsigned, issuer)
 
 
-def test_an_issuer_of_many_keys_is_refused(issuer: LocalIssuer):
+def test_an_issuer_with_too_many_keys_is_rejected(issuer: LocalIssuer):
     with pytest.raises(TokenRefused, match="11 keys"):
         check_token("Bearer x", SETTINGS, {"keys": issuer.keys["keys"] * 11})
 

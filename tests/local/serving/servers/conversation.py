@@ -12,7 +12,7 @@ from local.serving.servers.http_server import HttpServer
 
 
 class Asker:
-    """Asks one server."""
+    """Sends requests to one server."""
 
     def __init__(self, session: ClientSession) -> None:
         self._session = session

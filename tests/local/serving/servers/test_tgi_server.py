@@ -1,6 +1,6 @@
-"""TGI's interface, queried directly: what the load balancer has to keep from clients, and what it need not.
+"""TGI's interface, called without the load balancer: paths that it must protect, and others.
 
-And what TGI's launcher takes and refuses.
+Also settings that TGI's launcher accepts and rejects.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ def events(text: str) -> list[Any]:
     return [item if item == "[DONE]" else json.loads(item) for item in data]
 
 
-def test_the_key_covers_what_generates_and_nothing_else(tmp_path: Path):
+def test_the_key_is_required_for_generation_only(tmp_path: Path):
     async def conversation(asker: Asker) -> None:
         for path in GUARDED:
             body = BODIES.get(path, GENERATE)
@@ -59,7 +59,7 @@ def test_the_key_covers_what_generates_and_nothing_else(tmp_path: Path):
     ask(tmp_path, conversation)
 
 
-def test_the_key_is_compared_without_regard_to_case(tmp_path: Path):
+def test_the_key_is_compared_case_insensitively(tmp_path: Path):
     assert ask(tmp_path, lambda asker: asker.status("POST", "/generate", GENERATE, key=KEY.upper())) == 200
 
 
@@ -73,7 +73,7 @@ def test_a_wrong_method_is_405(tmp_path: Path):
     assert ask(tmp_path, lambda asker: asker.status("GET", "/generate", key=KEY)) == 405
 
 
-def test_a_stream_is_a_chunk_a_token_then_usage_then_done(tmp_path: Path):
+def test_a_stream_has_one_chunk_per_token_then_usage_then_done(tmp_path: Path):
     body = {**CHAT, "stream": True, "stream_options": {"include_usage": True}}
     status, text = ask(tmp_path, lambda asker: asker.post("/v1/chat/completions", body, Authorization=f"Bearer {KEY}"))
     *chunks, counted, done = events(text)
@@ -111,20 +111,20 @@ def test_limits_are_reported_as_tgi_reports_them(tmp_path: Path):
 @pytest.mark.parametrize(
     ("total", "longest", "limit", "made"),
     [
-        (4096, 3000, None, 2500),  # as many as the question asks for, in three steps
-        (4096, 3000, 5000, 2500),  # more than there is room for is no mistake: only the first step must fit
-        (4096, 3000, 1100, 2048),  # a step is not shortened to what is left
-        (2048, 1500, None, 2043),  # to the last token, because the prompt may still grow at 1,029
-        (2048, 1000, None, 1024),  # the prompt and the first step are more than a prompt may have
+        (4096, 3000, None, 2500),  # the requested number, in three steps
+        (4096, 3000, 5000, 2500),  # more than the capacity is no error: only the first step must fit
+        (4096, 3000, 1100, 2048),  # a step is not shortened to the rest
+        (2048, 1500, None, 2043),  # to the last token, because the prompt can still grow at 1,029
+        (2048, 1000, None, 1024),  # the prompt and the first step are above the limit of a prompt
     ],
 )
-def test_long_answers_are_made_in_steps(total: int, longest: int, limit: int | None, made: int):
+def test_long_answers_are_generated_in_steps(total: int, longest: int, limit: int | None, made: int):
     changed = {"MAX_TOTAL_TOKENS": str(total), "MAX_INPUT_TOKENS": str(longest)}
     generator = TgiGenerator(tgi_settings([], {**TGI_ENVIRONMENT, **changed}), token_seconds=0.001)
     assert len(generator.admit("user: count to 2500", "count to 2500", limit).answer.tokens) == made
 
 
-def test_too_many_prompts_are_refused_with_the_number_that_is_allowed(tmp_path: Path):
+def test_too_many_prompts_are_rejected_with_the_allowed_number(tmp_path: Path):
     body = {"prompt": ["x"] * 5}
     requested = ask(tmp_path, lambda asker: asker.post("/v1/completions", body, Authorization=f"Bearer {KEY}"))
     assert requested[0] == 422
@@ -182,7 +182,7 @@ def test_metrics_report_batch_and_queue_while_requests_wait(tmp_path: Path):
     ("body", "kind", "status"),
     [("{", "application/json", 400), ("[]", "application/json", 422), ("{}", "text/plain", 415)],
 )
-def test_bodies_that_are_no_request_are_refused(tmp_path: Path, body: str, kind: str, status: int):
+def test_invalid_bodies_are_rejected(tmp_path: Path, body: str, kind: str, status: int):
     headers = {"Content-Type": kind, "Authorization": f"Bearer {KEY}"}
     assert ask(tmp_path, lambda asker: asker.post_text("/generate", body, **headers)) == status
 
@@ -190,13 +190,13 @@ def test_bodies_that_are_no_request_are_refused(tmp_path: Path, body: str, kind:
 LAUNCHER = ["text-generation-launcher"]
 
 
-def test_the_environment_says_what_is_served():
+def test_the_environment_sets_the_served_model():
     settings = tgi_settings(LAUNCHER, {**TGI_ENVIRONMENT, "API_KEY": "k", "HF_HOME": "/x", "USAGE_STATS": "off"})
     assert (settings.port, settings.max_batch_size, settings.max_total_tokens) == (8080, 2, 400)
     assert (settings.max_input_tokens, settings.graceful_termination_timeout, settings.api_key) == (200, 90, "k")
 
 
-def test_what_is_not_said_is_the_launchers_default():
+def test_missing_settings_have_the_launchers_defaults():
     reported = {"MODEL_ID": "m", "HF_NUM_CORES": "2", "HF_AUTO_CAST_TYPE": "bf16", "MAX_BATCH_SIZE": "4"}
     settings = tgi_settings([], {**reported, "MAX_TOTAL_TOKENS": "4096"})
     assert (settings.port, settings.max_input_tokens, settings.max_concurrent_requests) == (3000, 2048, 128)
@@ -214,7 +214,7 @@ def test_what_is_not_said_is_the_launchers_default():
         ("info,text_generation_launcher=warn,text_generation_launcher[shard-manager]=info", False),
     ],
 )
-def test_the_launcher_writes_its_arguments_into_its_log_unless_reported_otherwise(level: str | None, logged: bool):
+def test_the_launcher_logs_its_arguments_by_default(level: str | None, logged: bool):
     reported = {"LOG_LEVEL": level} if level else {}
     assert tgi_settings([], {**TGI_ENVIRONMENT, **reported}).logs_arguments is logged
 
@@ -242,7 +242,7 @@ def test_arguments_override_the_environment():
         ({"MAX_TOTAL_TOKEN": "4"}, "TGI does not read MAX_TOTAL_TOKEN"),
     ],
 )
-def test_what_is_illegal_is_refused_in_the_launchers_words(changed: dict[str, str], said: str):
+def test_invalid_settings_are_rejected_with_the_launchers_text(changed: dict[str, str], said: str):
     with pytest.raises(SettingRefused) as refused:
         tgi_settings(LAUNCHER, {**TGI_ENVIRONMENT, **changed})
     assert said in str(refused.value)
@@ -251,12 +251,12 @@ def test_what_is_illegal_is_refused_in_the_launchers_words(changed: dict[str, st
 @pytest.mark.parametrize(
     "name", ["MODEL_ID", "MAX_BATCH_SIZE", "MAX_TOTAL_TOKENS", "HF_NUM_CORES", "HF_AUTO_CAST_TYPE"]
 )
-def test_what_a_compiled_model_would_report_must_be_reported(name: str):
+def test_settings_of_a_compiled_model_are_required(name: str):
     with pytest.raises(SettingRefused):
         tgi_settings(LAUNCHER, {key: value for key, value in TGI_ENVIRONMENT.items() if key != name})
 
 
 @pytest.mark.parametrize("command", [["vllm", "serve"], [*LAUNCHER, "--max-batch", "4"], [*LAUNCHER, "--port"]])
-def test_unknown_programs_and_arguments_are_refused(command: list[str]):
+def test_unknown_programs_and_arguments_are_rejected(command: list[str]):
     with pytest.raises(SettingRefused):
         tgi_settings(command, TGI_ENVIRONMENT)

@@ -29,7 +29,7 @@ SETTINGS = VllmSettings(model="/model", served_name="chat", port=8080, batch_siz
 
 
 @pytest.mark.parametrize(("kind", "command"), [("hugging-face-vllm", HUGGING_FACE), ("aws-vllm", AWS)])
-def test_both_images_are_reported_the_same_in_their_own_words(kind: str, command: list[str]):
+def test_both_images_accept_the_same_settings_in_their_own_form(kind: str, command: list[str]):
     settings = vllm_settings(kind, command, {"VLLM_API_KEY": KEY, "HF_HOME": "/x", **COMPILED})
     assert settings == VllmSettings(
         model="/model", served_name="chat", port=8080, batch_size=4, sequence_length=512, api_key=KEY
@@ -49,7 +49,7 @@ def test_both_images_are_reported_the_same_in_their_own_words(kind: str, command
         ("aws-vllm", AWS, {"API_KEY": KEY, **COMPILED}),
     ],
 )
-def test_what_they_would_not_start_with_is_refused(kind: str, command: list[str], environment: dict[str, str]):
+def test_settings_with_which_they_do_not_start_are_rejected(kind: str, command: list[str], environment: dict[str, str]):
     with pytest.raises(SettingRefused):
         vllm_settings(kind, command, environment)
 
@@ -64,12 +64,12 @@ def test_what_they_would_not_start_with_is_refused(kind: str, command: list[str]
         ("aws-vllm-neuron", AWS[:-3], {}, "NEURON_SKIP_EFA_AFFINITY=1 is not set"),
     ],
 )
-def test_what_aws_plugins_end_for(kind: str, command: list[str], environment: dict[str, str], said: str):
+def test_settings_with_which_the_aws_plugins_end(kind: str, command: list[str], environment: dict[str, str], said: str):
     with pytest.raises(SettingRefused, match=said):
         vllm_settings(kind, command, environment)
 
 
-def test_what_aws_plugins_take():
+def test_settings_that_the_aws_plugins_accept():
     chunked = [*AWS[:-2], "--enable-chunked-prefill", "--num-gpu-blocks-override", "64"]
     cached = [*AWS[:-3], "--enable-prefix-caching", "--block-size", "32"]
     for command in (chunked, cached):
@@ -77,7 +77,7 @@ def test_what_aws_plugins_take():
     assert vllm_settings("aws-vllm-neuron", AWS[:-3], PLUGIN).batch_size == 4
 
 
-def test_the_key_covers_v1_alone_and_the_model_must_be_the_served_one(tmp_path: Path):
+def test_the_key_is_required_below_v1_only_and_the_model_must_be_the_served_one(tmp_path: Path):
     async def conversation(asker: Asker) -> None:
         for method, path, body in (("GET", "/v1/models", None), ("POST", "/v1/chat/completions", CHAT)):
             assert await asker.status(method, path, body) == 401
@@ -103,7 +103,7 @@ def test_the_key_covers_v1_alone_and_the_model_must_be_the_served_one(tmp_path: 
     asyncio.run(main())
 
 
-def test_nothing_is_refused_for_want_of_room_it_waits(tmp_path: Path):
+def test_requests_wait_for_capacity_and_are_not_rejected(tmp_path: Path):
     async def main() -> tuple[str, list[int]]:
         async with asking(VllmServer(SETTINGS, token_seconds=0.01), tmp_path) as asker:
             slow = {**CHAT, "messages": [{"role": "user", "content": "count to 20"}]}
@@ -122,7 +122,7 @@ def test_nothing_is_refused_for_want_of_room_it_waits(tmp_path: Path):
     assert statuses == [200] * 5
 
 
-def test_at_its_end_streams_get_an_error_and_no_last_token(tmp_path: Path):
+def test_at_shutdown_streams_get_an_error_and_no_last_token(tmp_path: Path):
     async def main() -> str:
         server = VllmServer(SETTINGS, token_seconds=0.01)
         async with asking(server, tmp_path) as asker:

@@ -1,4 +1,4 @@
-"""Bodies that are JSON but no request: each server refuses them as it refuses, and none of them breaks it."""
+"""Bodies that are JSON but no request: each server rejects them in its own format, and continues to run."""
 
 import asyncio
 import json

@@ -50,7 +50,7 @@ async def streamed(task: Task, count: int, begun: asyncio.Event) -> str:
 
 
 async def reported_to_end(task: Task, count: int) -> tuple[str, bool]:
-    """A stream under way when SIGTERM comes, and whether the process ended of itself."""
+    """Return a stream that is open at SIGTERM, and whether the process ended by itself."""
     try:
         await task.started()
         begun = asyncio.Event()
@@ -68,13 +68,13 @@ def test_tgi_lets_streams_end_before_it_ends(tmp_path: Path):
     assert ended
 
 
-def test_tgi_breaks_off_what_takes_longer_than_it_is_given(tmp_path: Path):
+def test_tgi_stops_streams_after_its_grace_period(tmp_path: Path):
     environment = {**TGI_ENVIRONMENT, "GRACEFUL_TERMINATION_TIMEOUT": "20"}
     with pytest.raises(Exception, match="Response payload is not completed"):
         asyncio.run(reported_to_end(task(tmp_path, server(key=None, environment=environment)), 200))
 
 
-def test_vllm_breaks_streams_off_at_once(tmp_path: Path):
+def test_vllm_stops_streams_immediately(tmp_path: Path):
     container = server(
         image=VLLM, environment={}, key=None, entry_point=tuple(HUGGING_FACE[:3]), command=tuple(HUGGING_FACE[3:])
     )
@@ -84,7 +84,7 @@ def test_vllm_breaks_streams_off_at_once(tmp_path: Path):
     assert ended
 
 
-def test_a_task_has_only_its_containers_environment_and_ends_with_what_it_refuses(
+def test_a_task_has_only_its_containers_environment_and_ends_with_the_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine")
@@ -96,8 +96,8 @@ def test_a_task_has_only_its_containers_environment_and_ends_with_what_it_refuse
     failing.kill()
 
 
-def test_ecs_waits_for_the_deregistration_delay_then_asks_then_kills(tmp_path: Path):
-    """Here with a process that does not listen to SIGTERM: it is stopped, so that it cannot."""
+def test_ecs_waits_for_the_deregistration_delay_then_sends_sigterm_then_kills(tmp_path: Path):
+    """Tested with a stopped process, which cannot react to SIGTERM."""
 
     async def main() -> tuple[Stopped, float]:
         body = template(attributes={"deregistration_delay.timeout_seconds": "30"})
@@ -119,8 +119,8 @@ def test_ecs_waits_for_the_deregistration_delay_then_asks_then_kills(tmp_path: P
     assert took >= 30 * SCALE + 10 * SCALE
 
 
-def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
-    """A real vLLM is several processes, and its container takes all of them along."""
+def test_processes_that_a_container_started_end_with_it(tmp_path: Path):
+    """A real vLLM has several processes, and all of them end with the container."""
     child = tmp_path / "child"
     script = f"sleep 300 & echo $! >{child}.draft; mv {child}.draft {child}; wait"
     (service,) = read_services(TemplateReader(template(container=server(key=None))))
@@ -153,10 +153,10 @@ def test_nothing_that_a_container_has_started_outlives_it(tmp_path: Path):
         ("public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.29.0.1.2.0-neuronx-py314", "aws-vllm-neuron"),
     ],
 )
-def test_an_image_is_known_by_its_repository(image: str, kind: str):
+def test_an_image_is_recognized_by_its_repository(image: str, kind: str):
     assert kind_of_image(image) == kind
 
 
-def test_an_unknown_image_is_refused_by_name():
+def test_an_unknown_image_is_rejected_by_name():
     with pytest.raises(NotServable, match=r"no stand-in for image example.com/mine:1"):
         kind_of_image("example.com/mine:1")
