@@ -158,25 +158,27 @@ def training(code: str, lines: str, *environments: AnyEnvironment, **runtime: An
 
 TRAINING = {
     "a training folder that nodes do not share": training("LF801", "folder: /opt/x", folder="/opt/x"),
-    "a training environment for no group": training(
+    "a training environment without a group": training(
         "LF803",
         "environments: {a: {kind: container, image: 'x/y:1', groups: []}}",
         ContainerEnvironment(name="a", image="x/y:1", groups=[]),
     ),
-    "a stack for other instances": training(
+    "a training stack for other instances": training(
         "LF807",
         "environments: {a: {kind: neuron, stack: torchneuron, groups: [workers]}}",
         NeuronEnvironment(name="a", stack="torchneuron", groups=["workers"]),
     ),
-    "a training environment from nowhere": training("LF813", "environments: {a: neuron}", NeuronEnvironment(name="a")),
-    "a container that changes": training(
+    "a training environment without downloads": training(
+        "LF813", "environments: {a: neuron}", NeuronEnvironment(name="a")
+    ),
+    "a container image without a fixed tag": training(
         "LF817",
         "environments: {a: {kind: container, image: 'x/y:latest'}}",
         ContainerEnvironment(name="a", image="x/y:latest"),
     ),
     "a token in a variable": training("LF818", "variables: {HF_TOKEN: x}", variables={"HF_TOKEN": "x"}),
-    "processes of no group": training("LF821", "processes: {w: 2}", processes={"w": 2}),
-    "a compile cache that keeps nothing": training(
+    "processes of an unknown group": training("LF821", "processes: {w: 2}", processes={"w": 2}),
+    "a compile cache of zero days": training(
         "LF820", "compile_cache: {max_age: 0 days}", compile_cache=CompileCache(max_age_days=0)
     ),
 }
@@ -185,7 +187,7 @@ BAD: dict[str, Bad] = {
     "a type without ml.": worker("LF505", "ml.trn1", "trn1", instance_type="trn1.32xlarge"),
     "inf2": worker("LF506", "ml.trn1.32xlarge", "ml.inf2.xlarge", instance_type="ml.inf2.xlarge"),
     "inf1": worker("LF506", "ml.trn1.32xlarge", "ml.inf1.xlarge", instance_type="ml.inf1.xlarge"),
-    "a misspelt type": worker("LF507", "trn1.32xlarge", "trn1.23xlarge", instance_type="ml.trn1.23xlarge"),
+    "a misspelled type": worker("LF507", "trn1.32xlarge", "trn1.23xlarge", instance_type="ml.trn1.23xlarge"),
     "two controllers": added(
         "LF513",
         "      second: {role: controller, type: ml.m5.xlarge, count: 1}\n",
@@ -225,10 +227,10 @@ BAD: dict[str, Bad] = {
             CONTROLLER, InstanceGroup(name="a", node_type=NodeType.COMPUTE, instance_type="ml.trn1.32xlarge", count=1)
         ),
     ),
-    "OnCreate with OnInitComplete": worker(
+    "OnCreate with a script for OnInitComplete": worker(
         "LF522", "count: 4", "count: 4, on_create: a.sh, on_init_complete: b.sh", on_create="a.sh", on_init_complete="b"
     ),
-    "a strategy with Continuous": Bad(
+    "a strategy with continuous provisioning": Bad(
         code="LF525",
         edits=("kind: hyperpod", f"{WITH_CLUSTER}slurm_config: Merge"),
         construct=cluster(slurm_config_strategy=SlurmConfigStrategy.MERGE),
@@ -238,12 +240,12 @@ BAD: dict[str, Bad] = {
         edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         construct=without_vpc,
     ),
-    "Lustre made without a network": Bad(
+    "a new Lustre file system without a network": Bad(
         code="LF529",
         edits=("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         construct=lambda stack: LustreFileSystem(stack, "Fsx", network=None),  # pyright: ignore[reportArgumentType]
     ),
-    "OpenZFS made without a network": Bad(
+    "a new OpenZFS file system without a network": Bad(
         code="LF529",
         edits=(
             "network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}",
@@ -258,7 +260,7 @@ BAD: dict[str, Bad] = {
         edits=("ml.trn1.32xlarge, count: 4", "ml.p5.48xlarge, count: 40"),
         construct=cluster(CONTROLLER, workers("ml.p5.48xlarge", count=40), compute_cidr="10.1.0.0/24"),
     ),
-    "a group away from its file system": Bad(
+    "a group in another AZ than its file system": Bad(
         code="LF534",
         edits=(
             *("az: usw2-az4, compute_cidr: 10.1.0.0/23", f"azs: [{ZONE}, {OTHER_ZONE}]"),
@@ -266,7 +268,7 @@ BAD: dict[str, Bad] = {
         ),
         construct=apart(group=OTHER_ZONE, whole=None),
     ),
-    "all groups away from their file system": Bad(
+    "all groups in another AZ than their file system": Bad(
         code="LF534",
         edits=(
             *("az: usw2-az4, compute_cidr: 10.1.0.0/23", f"azs: [{ZONE}, {OTHER_ZONE}]"),
@@ -294,17 +296,17 @@ BAD: dict[str, Bad] = {
     ),
     "a negative count": worker("LF518", "count: 4", "count: -1", count=-1),
     "a minimum above the count": worker("LF520", "count: 4", "count: 4, min_count: 5", min_count=5),
-    "an image that is none": worker("LF553", "count: 4", "count: 4, image: img-1", image_id="img-1"),
+    "an invalid image id": worker("LF553", "count: 4", "count: 4, image: img-1", image_id="img-1"),
     "a user name of the system": setting(
         "LF412", "users: {root: {uid: 2001}}", users=[ClusterUser(name="root", uid=2001)]
     ),
     "a user id of the system": setting("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
-    "two users of one id": setting(
+    "two users with one id": setting(
         "LF414",
         "users: {ada: {uid: 2001}, grace: {uid: 2001}}",
         users=[ClusterUser(name="ada", uid=2001), ClusterUser(name="grace", uid=2001)],
     ),
-    "a key that is none": setting(
+    "an invalid SSH key": setting(
         "LF415",
         "users: {ada: {uid: 2001, ssh_keys: [mine]}}",
         users=[ClusterUser(name="ada", uid=2001, ssh_public_keys=["mine"])],
@@ -314,12 +316,12 @@ BAD: dict[str, Bad] = {
         "users: {ada: {uid: 2001, account: Research}}",
         users=[ClusterUser(name="ada", uid=2001, slurm_account="Research")],
     ),
-    "an S3 mount for a group that is not there": Bad(
+    "an S3 mount for an unknown group": Bad(
         code="LF417",
         edits=("kind: hyperpod", f"{WITH_CLUSTER}s3_mounts: [{{bucket: data, mount: /s3, groups: [worker]}}]"),
         construct=s3_mounts({"mount_path": "/s3", "groups": ["worker"]}),
     ),
-    "two S3 mounts in one place": Bad(
+    "two S3 mounts with one path": Bad(
         code="LF418",
         edits=(
             "kind: hyperpod",
@@ -327,30 +329,28 @@ BAD: dict[str, Bad] = {
         ),
         construct=s3_mounts({"mount_path": "/s3"}, {"mount_path": "/s3/a"}),
     ),
-    "a step to skip that there is not": setting(
+    "an unknown step to skip": setting(
         "LF421",
         "scripts: {skip: [mount_luster]}",
         scripts=LifecycleScripts(skip_steps=["mount_luster"]),
     ),
-    "an own step with a shipped name": own_step("LF422", "users: {script: a.sh}", name="users"),
-    "own steps in a circle": own_step("LF423", "a: {script: a.sh, needs: [a]}", name="a", needs=["a"]),
-    "an own step without a role": own_step("LF424", "a: {script: a.sh, roles: []}", name="a", roles=[]),
-    "an own step without its script": own_step("LF425", "a: {script: b.sh}", name="a", script="b.sh"),
-    "an own step that takes all day": own_step(
+    "a custom step with the name of a shipped step": own_step("LF422", "users: {script: a.sh}", name="users"),
+    "custom steps with circular needs": own_step("LF423", "a: {script: a.sh, needs: [a]}", name="a", needs=["a"]),
+    "a custom step without a role": own_step("LF424", "a: {script: a.sh, roles: []}", name="a", roles=[]),
+    "a custom step without its script": own_step("LF425", "a: {script: b.sh}", name="a", script="b.sh"),
+    "a custom step with a timeout that is too long": own_step(
         "LF426", "a: {script: a.sh, timeout: 24 h}", name="a", timeout_seconds=86400
     ),
-    "a lock file that is not there": setting(
+    "a missing lock file": setting(
         "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
-    "users that are written to no node": setting(
+    "users without lifecycle scripts": setting(
         "LF429",
         "lifecycle: none\n    users: {ada: {uid: 2001}}",
         lifecycle=Lifecycle.NONE,
         users=[ClusterUser(name="ada", uid=2001)],
     ),
-    "a Neuron release that there is not": setting(
-        "LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")
-    ),
+    "an unknown Neuron release": setting("LF450", 'neuron: {release: "1.0"}', neuron=NeuronHost(release="1.0")),
     "Neuron packages that are not in the downloads": setting(
         "LF453",
         'neuron: {release: "2.28.1", host: install}',

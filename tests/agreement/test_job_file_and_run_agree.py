@@ -75,7 +75,7 @@ BAD = {
         arguments={"checkpoint": Checkpoint(keep=100)},
     ),
     "steps": Bad(code="LF870", keys="steps: 0", where="steps", arguments={"steps": 0}),
-    "an export that nothing compiles": Bad(
+    "an export without an environment": Bad(
         code="LF873",
         keys="export: {to: 's3://our-models/x'}",
         where="export.environment",

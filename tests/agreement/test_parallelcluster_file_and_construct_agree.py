@@ -205,7 +205,7 @@ BAD: dict[str, Bad] = {
         construct=below_fsx,
     ),
     "a closed network": Bad(code="LF122", edits=("usw2-az4,", "usw2-az4, internet: none,"), construct=closed),
-    "a home by no volume": Bad(
+    "a home without its volume": Bad(
         code="LF670",
         edits=("clusters:", "storage: {home: {existing: {id: fs-0123456789abcdef0}}}\nclusters:"),
         construct=home_without_volume,
@@ -218,11 +218,11 @@ BAD: dict[str, Bad] = {
             head_node=HeadNode(instance_type="m5.4xlarge"),
         ),
     ),
-    "an AZ that the network lacks": queue("LF206", f"{QUEUE}, az: {OTHER_ZONE}", availability_zone_id=OTHER_ZONE),
-    "a key with a word of its own among the overrides": queue(
+    "an AZ without a subnet": queue("LF206", f"{QUEUE}, az: {OTHER_ZONE}", availability_zone_id=OTHER_ZONE),
+    "an override of a key with an attribute": queue(
         "LF605", f"{QUEUE}, overrides: {{CapacityType: SPOT}}", overrides={"CapacityType": "SPOT"}
     ),
-    "a placement group that is named for a burstable type": queue(
+    "a placement group for a burstable type": queue(
         "LF629",
         "type: t3.large, max: 4, placement: near",
         resource={"instance_types": ["t3.large"]},
@@ -239,18 +239,18 @@ BAD: dict[str, Bad] = {
         login_pools=[LoginPool(name="people", instance_type="m5.xlarge", gracetime_minutes=2)],
     ),
     "a user id of the system": setting("LF413", "users: {ada: {uid: 1000}}", users=[ClusterUser(name="ada", uid=1000)]),
-    "an S3 mount for a queue that is not there": Bad(
+    "an S3 mount for an unknown queue": Bad(
         code="LF417",
         edits=(KIND, f"{KIND}\n    s3_mounts: [{{bucket: 's3://my-data', mount: /s3, groups: [trn2]}}]"),
         construct=foreign_bucket_mount,
     ),
-    "a step to skip that there is not": setting(
+    "an unknown step to skip": setting(
         "LF421", "scripts: {skip: [mount_luster]}", scripts=NodeScripts(skip_steps=["mount_luster"])
     ),
     "Neuron packages that are not in the downloads": setting(
         "LF453", 'neuron: {release: "2.28.1", host: install}', neuron=NeuronHost(release="2.28.1", install=True)
     ),
-    "a lock file that is not there": setting(
+    "a missing lock file": setting(
         "LF427", "downloads: {lock: nowhere.json}", downloads=Downloads(lock=HERE / "nowhere.json")
     ),
 }

@@ -120,23 +120,23 @@ PLANTED: dict[str, tuple[Callable[[Assembly], list[str]], Assembly, str]] = {
         ),
         "net.Own, a.Rule",
     ),
-    "a rule outward on a group that lets everything out": (
+    "an outbound rule on a group that allows all outbound traffic": (
         ways_out_lost,
         assembly(net={"Group": resource("EC2::SecurityGroup"), **outward({"Ref": "Group"}, CidrIp="10.0.0.0/8")}),
         "net.Group: net.Out",
     ),
-    "a rule outward on an existing group": (
+    "an outbound rule on an existing group": (
         ways_out_lost,
         assembly(net=outward("sg-1", CidrIp="10.0.0.0/8")),
         "sg-1: net.Out",
     ),
-    "one name of two stacks": (
+    "one name in two stacks": (
         names_twice,
         assembly(a=LOG, b=LOG),
         "a.Log, b.Log",
     ),
-    "one export of two stacks": (names_twice, assembly(net=net(), other=net()), "net.Group, other.Group"),
-    "a reference that does not hold what it refers to": (
+    "one export name in two stacks": (names_twice, assembly(net=net(), other=net()), "net.Group, other.Group"),
+    "a weak reference": (
         weak_references,
         assembly(net=net(), a=rule("sg-1", WEAK), b=rule("sg-1", STRONG)),
         "a.Rule takes a value by a weak reference",
@@ -176,7 +176,7 @@ PLANTED: dict[str, tuple[Callable[[Assembly], list[str]], Assembly, str]] = {
         assembly(a=TARGETS | alarm(TargetGroup={"Ref": "Targets"})),
         "a.Alarm: TargetGroup is a.Targets",
     ),
-    "a model whose role may not sign in to the registry": (
+    "a model whose role cannot sign in to the registry": (
         images_not_pulled,
         assembly(a=model(*PULL[1:])),
         "a.Acting: a.Role lacks ecr:GetAuthorizationToken",

@@ -33,7 +33,9 @@ def many_groups(number: int) -> str:
 BAD = [
     Bad("no ml.", "ml.trn1.32xlarge", "trn1.32xlarge", "LF505", f"{GROUPS}.workers.type", "'ml.trn1.32xlarge'"),
     Bad("inf2", "ml.trn1.32xlarge", "ml.inf2.xlarge", "LF506", f"{GROUPS}.workers.type", "ECS"),
-    Bad("misspelt type", "ml.trn1.32xlarge", "ml.trn1.23xlarge", "LF507", f"{GROUPS}.workers.type", "ml.trn1.32xlarge"),
+    Bad(
+        "misspelled type", "ml.trn1.32xlarge", "ml.trn1.23xlarge", "LF507", f"{GROUPS}.workers.type", "ml.trn1.32xlarge"
+    ),
     Bad(
         "two controllers",
         "      workers:",

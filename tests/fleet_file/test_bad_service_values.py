@@ -74,7 +74,7 @@ BAD: dict[str, Bad] = {
         where="services.chat.server.environment.WANDB_API_KEY",
         edits=("batch_size: 4", "environment: {WANDB_API_KEY: abc}"),
     ),
-    "a capability in the words of Linux": Bad(
+    "a capability with its Linux name": Bad(
         code="LF766",
         where="services.chat.server.capabilities[0]",
         edits=("batch_size: 4", "capabilities: [CAP_IPC_LOCK]"),
@@ -164,17 +164,17 @@ BAD: dict[str, Bad] = {
         where="services.chat.logs",
         edits=(COUNT, "logs: 31 days"),
     ),
-    "faulty hosts that no daemon detects": Bad(
+    "replacement of faulty hosts without the problem detector": Bad(
         code="LF765",
         where="services.chat.replace_sick_hosts",
         edits=(COUNT, "neuron_health: false\n    replace_sick_hosts: true"),
     ),
-    "a threshold of nothing": Bad(
+    "a threshold of zero": Bad(
         code="LF775",
         where="services.chat.alarms.waiting_requests",
         edits=(COUNT, "alarms: {waiting_requests: 0}"),
     ),
-    "an export on Fargate that the image cannot do": Bad(
+    "an export on Fargate with an unsupported image": Bad(
         code="LF722",
         where="services.chat.server.kind",
         edits=(COUNT, "export: {source: example/tanuki-8b, fargate: true}"),

@@ -25,10 +25,15 @@ BAD = {
         "services.chat.export",
         "another name",
     ),
-    "no place": ((MODEL, "{name: x}"), "LF111", "services.chat.model", "s3://my-models"),
-    "two places": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "remove one"),
+    "no location": ((MODEL, "{name: x}"), "LF111", "services.chat.model", "s3://my-models"),
+    "two locations": ((MODEL, f"{{s3: {MODEL}, hub: a/b}}"), "LF117", "services.chat.model.hub", "remove one"),
     "a prefix alone": ((MODEL, f"{{s3: {MODEL}, prefix: a}}"), "LF117", "services.chat.model.prefix", "s3"),
-    "no such bucket": ((MODEL, "{bucket: model, prefix: tanuki-8b}"), "LF119", "services.chat.model.bucket", "models"),
+    "an unknown bucket": (
+        (MODEL, "{bucket: model, prefix: tanuki-8b}"),
+        "LF119",
+        "services.chat.model.bucket",
+        "models",
+    ),
     "a key of the fleet's bucket": (
         (MODEL, f"{{bucket: models, prefix: tanuki-8b, key: {KEY}}}"),
         "LF117",
@@ -56,7 +61,7 @@ BAD = {
         "services.chat.model.shape.parameters",
         "`8 B`",
     ),
-    "heads that do not go together": (
+    "incompatible numbers of heads": (
         (MODEL, "{s3: s3://a-b/c, shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 3, head_dim: 8}}"),
         "LF717",
         "services.chat.model.shape.kv_heads",
@@ -68,7 +73,7 @@ BAD = {
         "services.chat.model.token_secret",
         "`token_secret`",
     ),
-    "a name that begins as ECS's own": (
+    "a name with a reserved prefix of ECS": (
         ("fleet: test", "fleet: ecs"),
         "LF760",
         "services.chat",
@@ -86,7 +91,7 @@ BAD = {
         "services.chat.export.source.bucket",
         "models",
     ),
-    "a service of too many hosts": (
+    "a service with too many hosts": (
         ("[usw2-az1, usw2-az2]", "[usw2-az1, usw2-az2], compute_cidr: 10.1.0.0/26", COUNT, "count: 2\n    max: 40"),
         "LF220",
         "network.compute_cidr",
@@ -108,11 +113,21 @@ BAD = {
         "network.vpc.subnets",
         "private_subnets",
     ),
-    "hosts of a kind": ((COUNT, "hosts: {kind: managed}"), "LF110", "services.chat.hosts.kind", "write `capacity`"),
-    "a network of a kind": (("{azs:", "{kind: vpc, azs:"), "LF110", "network.kind", "one of the allowed keys"),
+    "an unknown key of hosts": (
+        (COUNT, "hosts: {kind: managed}"),
+        "LF110",
+        "services.chat.hosts.kind",
+        "write `capacity`",
+    ),
+    "an unknown key of the network": (
+        ("{azs:", "{kind: vpc, azs:"),
+        "LF110",
+        "network.kind",
+        "one of the allowed keys",
+    ),
     "no front": (("front: {http: true}", "tags: {}"), "LF742", "services.chat.front", "write `http: true`"),
-    "an address that is none, of no known size": ((MODEL, "s3://"), "LF710", "services.chat.model", "s3://bucket"),
-    "an existing VPC of unknown addresses": (
+    "an invalid address of unknown size": ((MODEL, "s3://"), "LF710", "services.chat.model", "s3://bucket"),
+    "an existing VPC with unknown addresses": (
         (
             "{azs: [usw2-az1, usw2-az2]}",
             "{vpc: {id: vpc-0123456789abcdef0, subnets: {usw2-az1: subnet-0123456789abcdef0, "
@@ -152,20 +167,20 @@ def test_keys_of_other_tools_are_reported_with_a_remedy(edits: tuple[str, ...], 
 
 
 MISTAKES = {
-    "a front of a misspelt key": (("http: true", "htp: true"), "LF110"),
-    "a certificate by another word": (
+    "a front with a misspelled key": (("http: true", "htp: true"), "LF110"),
+    "a certificate with another key": (
         ("http: true", "cert: 'arn:aws:acm:us-west-2:111122223333:certificate/a'"),
         "LF110",
     ),
     "an instance without a value": (("inf2.xlarge", ""), "LF112"),
-    "a size by a misspelt key": ((MODEL, "{s3: s3://a-b/c, shap: {}}"), "LF110"),
-    "a maximum that is no number": ((COUNT, "count: 2\n    max: six\n    scaling: {queue: 2}"), "LF113"),
-    "a network of a wrong form": (("{azs: [usw2-az1, usw2-az2]}", "usw2-az1"), "LF113"),
-    "a region that is none": (
+    "a size with a misspelled key": ((MODEL, "{s3: s3://a-b/c, shap: {}}"), "LF110"),
+    "a maximum that is not a number": ((COUNT, "count: 2\n    max: six\n    scaling: {queue: 2}"), "LF113"),
+    "an invalid network": (("{azs: [usw2-az1, usw2-az2]}", "usw2-az1"), "LF113"),
+    "an invalid region": (
         ("us-west-2", "us-west-22", "http: true", "certificate: 'arn:aws:acm:us-west-2:111122223333:certificate/a-b'"),
         "LF558",
     ),
-    "a batch that is no number on a host that is too small for the default": (
+    "an invalid batch on a host that is too small for the default": (
         ("batch_size: 4", "batch_size: one", MODEL, "s3://my-models/llama-2-13b"),
         "LF113",
     ),

@@ -71,9 +71,9 @@ def test_it_is_in_the_fleets_network_if_the_file_has_one(edits: tuple[str, ...],
 
 
 BAD = {
-    "no place": (("model: EleutherAI/gpt-j-6b", "model: {task: x}"), "LF111", "model", "hub:"),
-    "two places": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "remove one"),
-    "no such bucket": ((MODEL, "model: {bucket: model, key: x/}"), "LF119", "model.bucket", "models"),
+    "no location": (("model: EleutherAI/gpt-j-6b", "model: {task: x}"), "LF111", "model", "hub:"),
+    "two locations": ((MODEL, "model: {hub: a/b, s3: s3://my-models/x/}"), "LF117", "model.s3", "remove one"),
+    "an unknown bucket": ((MODEL, "model: {bucket: model, key: x/}"), "LF119", "model.bucket", "models"),
     "a key alone": ((MODEL, "model: {hub: a/b, key: x/}"), "LF117", "model.key", "write both"),
     "a bucket alone": ((MODEL, "model: {bucket: models}"), "LF117", "model.bucket", "write both"),
     "a key of the fleet's bucket": (
@@ -89,8 +89,8 @@ BAD = {
         "environment.HF_TOKEN",
         "s3://",
     ),
-    "an id that is none": ((MODEL, "model: {hub: gpt-j}"), "LF930", "model.hub", "owner/name"),
-    "an archive that is none": (
+    "an invalid id": ((MODEL, "model: {hub: gpt-j}"), "LF930", "model.hub", "owner/name"),
+    "an invalid archive": (
         (MODEL, "model: {tarball: s3://my-models/x.zip}"),
         "LF930",
         "model.tarball",
@@ -118,7 +118,7 @@ BAD = {
         "ami",
         "remove it",
     ),
-    "a wait for the Hub": (
+    "a download timeout for the Hub": (
         (INSTANCE, f"{INSTANCE}\n    download_time: 600 s"),
         "LF937",
         "download_time",
@@ -131,16 +131,21 @@ BAD = {
         "model.hub",
         "NAT",
     ),
-    "a network that there is none of": (
+    "a network in a fleet without one": (
         (INSTANCE, f"{INSTANCE}\n    network: true"),
         "LF903",
         "network",
         "azs: [usw2-az1, usw2-az2]",
     ),
-    "days that Logs does not know": ((INSTANCE, f"{INSTANCE}\n    logs: 31 days"), "LF937", "logs", "30"),
+    "a retention that CloudWatch Logs does not support": (
+        (INSTANCE, f"{INSTANCE}\n    logs: 31 days"),
+        "LF937",
+        "logs",
+        "30",
+    ),
     "settings without Neuron": ((INSTANCE, f"{INSTANCE}\n    neuron: {{cores: 2}}"), "LF940", "neuron", "inf2"),
     "a name too long": (("  gpt-j:", f"  {'n' * 60}:"), "LF900", "", "short name"),
-    "another's word": ((INSTANCE, f"{INSTANCE}\n    instances: 2"), "LF110", "instances", "write `count`"),
+    "a key of another tool": ((INSTANCE, f"{INSTANCE}\n    instances: 2"), "LF110", "instances", "write `count`"),
 }
 
 

@@ -43,40 +43,40 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     "an environment for exports alone": (
         ("kind: container, image", "kind: container, use: export, image"), [("LF853", "jobs.llama.cluster")], "add one",
     ),
-    "no such cluster": (with_keys("cluster: mi"), [("LF119", "jobs.llama.cluster")], "'ml'"),
-    "no such partition": (with_keys("partition: trn2"), [("LF119", "jobs.llama.partition")], "'trn1'"),
-    "a group for a partition": (with_keys("partition: workers"), [("LF851", "jobs.llama.partition")], "'trn1'"),
+    "an unknown cluster": (with_keys("cluster: mi"), [("LF119", "jobs.llama.cluster")], "'ml'"),
+    "an unknown partition": (with_keys("partition: trn2"), [("LF119", "jobs.llama.partition")], "'trn1'"),
+    "a group instead of a partition": (with_keys("partition: workers"), [("LF851", "jobs.llama.partition")], "'trn1'"),
     "a controller": (with_keys("partition: controller"), [("LF851", "jobs.llama.partition")], "'trn1'"),
     "one of two partitions": (
         ("services:", GPUS + "services:"), [("LF851", "jobs.llama.partition")], "`partition: trn1`",
     ),
-    "a partition of several types": ((WORKERS, FLEXIBLE), [("LF851", "jobs.llama.cluster")], "one instance type"),
-    "a mirror elsewhere": (
+    "a partition with several types": ((WORKERS, FLEXIBLE), [("LF851", "jobs.llama.cluster")], "one instance type"),
+    "a mirror in an unknown bucket": (
         with_keys("checkpoint: {mirror: 's3://theirs/x'}"),
         [("LF866", "jobs.llama.checkpoint.mirror")],
         "`writes: [s3://theirs]`",
     ),
-    "checkpoints without room": (
+    "checkpoints without space": (
         with_keys("checkpoint: {keep: 100}"), [("LF867", "jobs.llama.checkpoint.keep")], "`checkpoint: {keep: 53}`",
     ),
-    "no such service": (
+    "an unknown service": (
         with_keys("export: {service: chatt}"), [("LF119", "jobs.llama.export.service")], "'chat'",
     ),
-    "an export that nothing compiles": (
+    "an export without an environment": (
         with_keys("export: {service: chat}"), [("LF873", "jobs.llama.export.environment")], "hugging-face-vllm}`",
     ),
     "an export without a destination": (with_keys("export: {}"), [("LF865", "jobs.llama.export")], "`service: <name>`"),
-    "an export of other sizes": (
+    "an export with other sizes": (
         with_keys("export: {service: chat, environment: any, batch_size: 8, to: 's3://our-models/x'}"),
         [("LF117", "jobs.llama.export.batch_size"), ("LF117", "jobs.llama.export.to")],
         "leave `batch_size` out",
     ),
-    "a service of another model": (
+    "a service with another model": (
         (*with_keys("export: {service: chat}"), "prefix: llama-2-7b", "prefix: tanuki-8b"),
         [("LF865", "jobs.llama.export.service")],
         "of chat",
     ),
-    "a service of the Hub": (
+    "a service with a model of the Hub": (
         (
             *with_keys("export: {service: chat}"),
             "{bucket: models, prefix: llama-2-7b}",
@@ -92,7 +92,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
         [("LF865", "jobs.llama.export.service")],
         "`scratch: {name: …}`",
     ),
-    "a service in a bucket that may not be written": (
+    "a service with a bucket that cannot be written": (
         (*with_keys("export: {service: chat, environment: any}"), "writes: [models, ", "writes: ["),
         [("LF866", "jobs.llama.export.service")],
         "`writes: [s3://our-models]`",
@@ -106,7 +106,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
         [("LF117", "jobs.llama.config")],
         "remove one",
     ),
-    "numbers that no model has": (
+    "impossible numbers of a model": (
         ("meta-llama/Llama-2-7b-hf", "/fsx/x", *with_keys(
             "shape: {parameters: 1 B, layers: 2, heads: 8, kv_heads: 3, head_dim: 8, hidden: 64, intermediate: 8, "
             "vocabulary: 800}"
@@ -119,23 +119,23 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     ),
     "smp without smp": (with_keys("smp: {}"), [("LF872", "jobs.llama.smp")], "`backend: smp`"),
     "smp on Trainium": (with_keys("backend: smp"), [("LF854", "jobs.llama.backend")], "`backend: neuron`"),
-    "smp where it has no image": (
+    "smp in a region without an image": (
         (WORKERS, "workers: {role: compute, type: ml.g4dn.12xlarge, count: 4, partition: trn1}",
          *with_keys("backend: smp")),
         [("LF837", "jobs.llama.backend")],
         "fsdp",
     ),
     "text for a number": (with_keys("nodes: '4'"), [("LF113", "jobs.llama.nodes")], "without quotes"),
-    "no such word": (with_keys("precision: fp32"), [("LF114", "jobs.llama.precision")], "float32"),
-    "a key of elsewhere": (with_keys("tp: 8"), [("LF110", "jobs.llama.tp")], "`tensor_parallel`"),
+    "an unknown value": (with_keys("precision: fp32"), [("LF114", "jobs.llama.precision")], "float32"),
+    "a key of another tool": (with_keys("tp: 8"), [("LF110", "jobs.llama.tp")], "`tensor_parallel`"),
     "no data": ((DATA, "steps: 10"), [("LF111", "jobs.llama.data")], "s3://"),
     "a name with a dot": (("  llama:", "  lla.ma:"), [("LF850", "jobs.lla.ma")], "'lla-ma'"),
-    "one slip of the cluster": (
+    "one mistake in the cluster": (
         (WORKERS, WORKERS.replace("trn1.32", "trn1.33")),
         [("LF507", "clusters.ml.groups.workers.type")],
         "",
     ),
-    "a count that is no number": (
+    "a count that is not a number": (
         (WORKERS, WORKERS.replace("count: 4", "count: many"), *with_keys("nodes: 4")),
         [("LF113", "clusters.ml.groups.workers.count")],
         "",

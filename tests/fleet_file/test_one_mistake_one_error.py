@@ -14,7 +14,7 @@ TWO_AZS = ("az: usw2-az4, compute_cidr: 10.1.0.0/23", "azs: [usw2-az4, usw2-az2]
 PLAN = "training_plan: 'arn:aws:sagemaker:us-west-2:111122223333:training-plan/p'"
 
 MISTAKES = {
-    "a needed key without a value": (("count: 4", "count: "), "LF112", f"{GROUPS}.workers.count"),
+    "a required key without a value": (("count: 4", "count: "), "LF112", f"{GROUPS}.workers.count"),
     "a fleet without a name": (("fleet: test", "fleet:"), "LF112", "fleet"),
     "empty text": (("partition: trn1", "partition: ''"), "LF112", f"{GROUPS}.workers.partition"),
     "a list item without a value": (
@@ -23,45 +23,45 @@ MISTAKES = {
         "clusters.ml.reads[0]",
     ),
     "a group written twice": ((WORKERS, f"{WORKERS}\n      {WORKERS}"), "LF107", f"{GROUPS}.workers"),
-    "a count that is none, with a minimum": (
+    "an invalid count, with a minimum": (
         ("count: 4", "count: four, min_count: 2"),
         "LF113",
         f"{GROUPS}.workers.count",
     ),
-    "types that are no list": (("type: ml.trn1", "types: ml.trn1"), "LF113", f"{GROUPS}.workers.types"),
+    "types that are not a list": (("type: ml.trn1", "types: ml.trn1"), "LF113", f"{GROUPS}.workers.types"),
     "types with a wrong item": (("type: ml.trn1.32xlarge", "types: [1]"), "LF113", f"{GROUPS}.workers.types[0]"),
-    "a region that is none, with a plan": (
+    "an invalid region, with a plan": (
         ("us-west-2", "us-west-22", "count: 4", f"count: 4, {PLAN}"),
         "LF558",
         "region",
     ),
-    "a network of a wrong form": ((*EVERYWHERE, NETWORK, "network: usw2-az4"), "LF113", "network"),
-    "an AZ by a misspelt key": ((*EVERYWHERE, NETWORK, "network: {ax: usw2-az4}"), "LF110", "network.ax"),
+    "an invalid network": ((*EVERYWHERE, NETWORK, "network: usw2-az4"), "LF113", "network"),
+    "an AZ with a misspelled key": ((*EVERYWHERE, NETWORK, "network: {ax: usw2-az4}"), "LF110", "network.ax"),
     "an AZ without a value": ((*EVERYWHERE, NETWORK, "network: {az: }"), "LF112", "network.az"),
     "an AZ by its name": ((*EVERYWHERE, "network: {az: usw2-az4", "network: {az: us-west-2a"), "LF208", "network.az"),
     "a file system in an AZ by its name": (("size: 4800", "az: us-west-2a, size: 4800"), "LF208", "storage.fsx.az"),
-    "a cluster away from its file system": (
+    "a cluster in another AZ than its file system": (
         (*TWO_AZS, "size: 4800", "az: usw2-az4, size: 4800", "kind: hyperpod", "kind: hyperpod\n    az: usw2-az2"),
         "LF534",
         "clusters.ml.az",
     ),
-    "a home away from the cluster": (
+    "a home in another AZ than the cluster": (
         (*TWO_AZS, "  buckets:", "  home: {az: usw2-az2}\n  buckets:"),
         "LF534",
         "clusters.ml.az",
     ),
-    "buckets of a wrong form": (
+    "invalid buckets": (
         ("{data: {}}", "[data]", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
         "LF113",
         "storage.buckets",
     ),
-    "a size of terabytes too many": (("4800 GiB", "999999999 GiB"), "LF302", "storage.fsx.size"),
+    "a size that is too large": (("4800 GiB", "999999999 GiB"), "LF302", "storage.fsx.size"),
     "a Lustre size that is not available": (
         ("size: 4800", "version: '3.0', efa: true, metadata_iops: 12000, import: s3://one, size: 19200"),
         "LF306",
         "storage.fsx.version",
     ),
-    "a script's name for all groups": (
+    "a script for all groups": (
         ("kind: hyperpod", "kind: hyperpod\n    scripts: {entry_point: /etc/passwd}"),
         "LF523",
         "clusters.ml.scripts.entry_point",
@@ -78,7 +78,15 @@ MISTAKES = {
         "LF503",
         GROUPS,
     ),
-    "a controller of minus one": (("xlarge, count: 1", "xlarge, count: -1"), "LF518", f"{GROUPS}.controller.count"),
+    "a controller with a negative count": (
+        ("xlarge, count: 1", "xlarge, count: -1"),
+        "LF518",
+        f"{GROUPS}.controller.count",
+    ),
+    "a misspelled required key of the fleet": (("region:", "regoin:"), "LF110", "regoin"),
+    "a misspelled required key of a group": (("compute, type:", "compute, typ:"), "LF110", f"{GROUPS}.workers.typ"),
+    "another key for a required key": (("fleet: test", "name: test"), "LF110", "name"),
+    "a misspelled kind": (("kind: hyperpod", "knd: hyperpod"), "LF110", "clusters.ml.knd"),
     "a mount at the root": (
         ("size: 4800", "mount: /, size: 4800", "  buckets:", "  home: {}\n  buckets:"),
         "LF536",
@@ -106,11 +114,17 @@ def test_a_tag_can_be_empty() -> None:
     assert parse_fleet(edited("fleet: test", "fleet: test\ntags: {spare: ''}")).tags == {"spare": ""}
 
 
+def test_an_unknown_key_with_another_suggestion_does_not_hide_a_missing_key() -> None:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(edited("count: 4", "replicas: 4"))
+    assert [problem.code.value for problem in caught.value.problems] == ["LF111", "LF110"]
+
+
 @pytest.mark.parametrize(
     ("edits", "remedy"),
     [
         ((NETWORK, "network: no"), "`network: {az: usw2-az4}`"),
-        (("    groups:\n      controller", "    group:\n      controller"), "`groups: {controller: "),
+        (("    groups:\n      controller", "    machines:\n      controller"), "`groups: {controller: "),
     ],
 )
 def test_a_remedy_shows_a_valid_example(edits: tuple[str, ...], remedy: str) -> None:

@@ -27,14 +27,14 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
     "a kind without a value": ((KIND, "kind:"), "LF112", f"{PC}.kind"),
     "another kind": ((KIND, "kind: pcs"), "LF114", f"{PC}.kind"),
     "ParallelCluster's own name": ((KIND, "kind: pcluster"), "LF114", f"{PC}.kind"),
-    "a kind that is no text": ((KIND, "kind: [parallelcluster]"), "LF114", f"{PC}.kind"),
+    "a kind that is not text": ((KIND, "kind: [parallelcluster]"), "LF114", f"{PC}.kind"),
     "no cluster at all": ((GOOD[GOOD.index("  pc:") :], "  pc: [parallelcluster]\n"), "LF113", PC),
     "HyperPod's type": ((QUEUE, "type: ml.trn1.32xlarge, max: 4"), "LF623", f"{TRN1}.type"),
     "a size without its unit": (("m5.xlarge", "m5.xlarge, root_volume: 200"), "LF115", f"{PC}.head.root_volume.size"),
     "HyperPod's word for accounting": ((KIND, f"{KIND}\n    accounting: local"), "LF113", f"{PC}.accounting"),
-    "a prefix that is none of IAM's": ((KIND, f"{KIND}\n    iam_prefix: a b"), "LF663", f"{PC}.iam_prefix"),
+    "an invalid IAM prefix": ((KIND, f"{KIND}\n    iam_prefix: a b"), "LF663", f"{PC}.iam_prefix"),
     "a prefix on another path": ((KIND, f"{KIND}\n    iam_prefix: /research/"), "LF671", f"{PC}.iam_prefix"),
-    "a misspelt type": ((QUEUE, "typ: trn1.32xlarge, max: 4"), "LF110", f"{TRN1}.typ"),
+    "a misspelled type": ((QUEUE, "typ: trn1.32xlarge, max: 4"), "LF110", f"{TRN1}.typ"),
     "ParallelCluster's word for the type": ((QUEUE, "InstanceType: trn1.32xlarge"), "LF110", f"{TRN1}.InstanceType"),
     "one type and several": ((QUEUE, "type: trn1.32xlarge, types: [trn1n.32xlarge]"), "LF117", f"{TRN1}.types"),
     "one type and several in one of several": (
@@ -47,34 +47,34 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "LF115",
         f"{PC}.head.root_volume.size",
     ),
-    "a placement that is none": ((QUEUE, f"{QUEUE}, placement: 4"), "LF113", f"{TRN1}.placement"),
-    "a reservation that is none": ((QUEUE, f"{QUEUE}, reservation: mine"), "LF116", f"{TRN1}.reservation"),
-    "an address that is none": (("m5.xlarge", "m5.xlarge, elastic_ip: 4"), "LF113", f"{PC}.head.elastic_ip"),
+    "an invalid placement": ((QUEUE, f"{QUEUE}, placement: 4"), "LF113", f"{TRN1}.placement"),
+    "an invalid reservation": ((QUEUE, f"{QUEUE}, reservation: mine"), "LF116", f"{TRN1}.reservation"),
+    "an invalid address": (("m5.xlarge", "m5.xlarge, elastic_ip: 4"), "LF113", f"{PC}.head.elastic_ip"),
     "a time without its unit": ((KIND, f"{KIND}\n    slurm: {{scaledown: 10}}"), "LF115", f"{PC}.slurm.scaledown"),
     "one kind of instances and several": (
         (QUEUE, "type: trn1.32xlarge, resources: {a: {type: trn1.32xlarge}}"),
         "LF117",
         f"{TRN1}.type",
     ),
-    "a bucket that is none": ((KIND, f"{KIND}\n    reads: [corpus]"), "LF119", f"{PC}.reads[0]"),
+    "an invalid bucket": ((KIND, f"{KIND}\n    reads: [corpus]"), "LF119", f"{PC}.reads[0]"),
     "an AZ of another region": ((QUEUE, f"{QUEUE}, az: use1-az4"), "LF209", f"{TRN1}.az"),
-    "a name of its own that is none": ((KIND, f"{KIND}\n    name: p_c"), "LF610", f"{PC}.name"),
-    "a key that is none": (("  pc:", "  p_c:"), "LF610", "clusters.p_c"),
+    "an invalid name": ((KIND, f"{KIND}\n    name: p_c"), "LF610", f"{PC}.name"),
+    "an invalid key": (("  pc:", "  p_c:"), "LF610", "clusters.p_c"),
     "no network": (
         ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: none"),
         "LF121",
         "network",
     ),
     "a network without an AZ": (("network: {az: usw2-az4, ", "network: {"), "LF207", "network"),
-    "a network of a wrong form": (("{az: usw2-az4, compute_cidr: 10.1.0.0/23}", "usw2-az4"), "LF113", "network"),
-    "a number that is none, with a minimum": ((QUEUE, f"{QUEUE}0s, min: 20"), "LF113", f"{TRN1}.max"),
-    "a head node that is none, with queues of arm": (
+    "an invalid network": (("{az: usw2-az4, compute_cidr: 10.1.0.0/23}", "usw2-az4"), "LF113", "network"),
+    "an invalid number, with a minimum": ((QUEUE, f"{QUEUE}0s, min: 20"), "LF113", f"{TRN1}.max"),
+    "an invalid head node, with Arm queues": (
         ("type: m5.xlarge", "type: 4", QUEUE, "type: c7g.xlarge, max: 4"),
         "LF113",
         f"{PC}.head.type",
     ),
     "a region without ParallelCluster": (("us-west-2", "us-west-22"), "LF558", "region"),
-    "two mounts in one place": (
+    "two mounts with one path": (
         (
             "clusters:",
             "storage: {fsx: {}}\nclusters:",
@@ -89,7 +89,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "LF650",
         "storage.fsx.mount",
     ),
-    "a type among several that is none": (
+    "an invalid type among several": (
         (QUEUE, "types: [trn1.32xlarge, trn1.33xlarge], max: 4"),
         "LF622",
         f"{TRN1}.types[1]",
@@ -99,7 +99,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "LF601",
         f"{PC}.storage.a.settings.Size",
     ),
-    "a volume's type that is no text": (
+    "a volume type that is not text": (
         (KIND, f"{KIND}\n    storage: {{a: {{type: Ebs, mount: /a, settings: {{VolumeType: [gp3]}}}}}}"),
         "LF601",
         f"{PC}.storage.a.settings.VolumeType",
@@ -109,7 +109,7 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str, str]] = {
         "LF601",
         f"{PC}.storage.a.settings.StorageCapacity",
     ),
-    "a Lustre's throughput as text, which is none": (
+    "an invalid text as Lustre throughput": (
         (
             KIND,
             f"{KIND}\n    storage: {{a: {{type: FsxLustre, mount: /a, settings: {{StorageCapacity: '1200', "

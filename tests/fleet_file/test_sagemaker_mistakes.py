@@ -43,23 +43,28 @@ MODEL = "{s3: s3://my-models/chat/, parameters: 8 B}"
 JOB = "training_jobs.tune"
 
 MISTAKES = {
-    "a watch of a wrong form": ("watch:\n  when: {loss_spike: {metric: loss}}", "watch: true", "LF113", "watch"),
+    "an invalid watch": ("watch:\n  when: {loss_spike: {metric: loss}}", "watch: true", "LF113", "watch"),
     "a condition without a value": ("metric: loss", "metric: ", "LF112", "watch.when.loss_spike.metric"),
-    "a condition's misspelt key": ("{metric: loss}", "{metrics: loss}", "LF110", "watch.when.loss_spike.metrics"),
-    "whether it is watched": ("watched: false", "watched: never", "LF113", "training_jobs.other.watched"),
-    "a place of MLflow": (
+    "a misspelled key of a condition": ("{metric: loss}", "{metrics: loss}", "LF110", "watch.when.loss_spike.metrics"),
+    "an invalid watch of a job": ("watched: false", "watched: never", "LF113", "training_jobs.other.watched"),
+    "an invalid MLflow server": (
         '{mlflow: "arn:aws:sagemaker:us-west-2:111122223333:mlflow-tracking-server/team"',
         "{mlflow: 1",
         "LF113",
         f"{JOB}.tracking.mlflow",
     ),
-    "a model of a wrong form": (MODEL, "[1]", "LF113", "endpoints.chat.model"),
-    "a model by an address without its colon": (MODEL, "s3//my-models/chat", "LF930", "endpoints.chat.model.hub"),
-    "an endpoint's instance": ("instance: ml.inf2.8xlarge", "instance: ", "LF112", "endpoints.chat.instance"),
-    "a rollout's kind": ("kind: canary", "kind: canari", "LF114", "endpoints.chat.rollout.kind"),
-    "a way to sign in": ("sign_in: SSO", "sign_in: SS0", "LF114", "studio.sign_in"),
-    "a user id": ("uid: 10001", "uid: ten", "LF113", "studio.users.alice.uid"),
-    "an instance to choose": (
+    "an invalid model": (MODEL, "[1]", "LF113", "endpoints.chat.model"),
+    "a model URI without a colon": (MODEL, "s3//my-models/chat", "LF930", "endpoints.chat.model.hub"),
+    "an invalid instance of an endpoint": (
+        "instance: ml.inf2.8xlarge",
+        "instance: ",
+        "LF112",
+        "endpoints.chat.instance",
+    ),
+    "an invalid kind of a rollout": ("kind: canary", "kind: canari", "LF114", "endpoints.chat.rollout.kind"),
+    "an invalid sign-in": ("sign_in: SSO", "sign_in: SS0", "LF114", "studio.sign_in"),
+    "an invalid user id": ("uid: 10001", "uid: ten", "LF113", "studio.users.alice.uid"),
+    "an invalid instance in the list": (
         "instances: [ml.t3.medium]",
         "instances: [1, ml.g5.xlarge]",
         "LF113",
@@ -85,14 +90,14 @@ def test_one_mistake_is_reported_once(mistake: str) -> None:
 
 
 WHOLE_FILE = {
-    "a region that there is not": (("us-west-2\nnetwork", "us-west-22\nnetwork"), "LF558", "region"),
-    "a network of a wrong form": (
+    "an unknown region": (("us-west-2\nnetwork", "us-west-22\nnetwork"), "LF558", "region"),
+    "an invalid network": (
         ("network: {az: usw2-az4, compute_cidr: 10.1.0.0/23}", "network: usw2-az4"),
         "LF113",
         "network",
     ),
-    "a file system of a wrong form": (("{size: 4800 GiB, throughput: 250 MB/s/TiB}", "4800"), "LF113", "storage.fsx"),
-    "jobs by a misspelt key": (("training_jobs:", "training_job:"), "LF110", "training_job"),
+    "an invalid file system": (("{size: 4800 GiB, throughput: 250 MB/s/TiB}", "4800"), "LF113", "storage.fsx"),
+    "jobs with a misspelled key": (("training_jobs:", "training_job:"), "LF110", "training_job"),
 }
 JOBS = """
 notebooks:

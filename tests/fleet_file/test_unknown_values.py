@@ -41,8 +41,8 @@ def test_an_incomplete_mapping_has_the_valid_entries_and_contains_every_key() ->
 
 
 NEXT_TO = {
-    "a role that is none, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
-    "a misspelt key, taken for the one that was meant": (
+    "an invalid role, with a partition": (("role: compute", "role: worker"), {("LF114", f"{WORKERS}.role")}),
+    "a misspelled key, read as the suggested one": (
         ("type: ml.trn1", "typ_: ml.trn1"),
         {("LF110", f"{WORKERS}.typ_")},
     ),
@@ -50,11 +50,11 @@ NEXT_TO = {
         ("{data: {}}", "{data: 1}", "kind: hyperpod", "kind: hyperpod\n    reads: [data]"),
         {("LF113", "storage.buckets.data")},
     ),
-    "mistakes next to a wrong deployment": (
+    "mistakes in addition to an invalid deployment": (
         ("size: 4800", "deployment: SCRATCH, data_repositories: [{path: a, s3: s3://one}], size: 4800"),
         {("LF114", "storage.fsx.deployment"), ("LF321", "storage.fsx.data_repositories[0].path")},
     ),
-    "an item after a wrong one keeps its number": (
+    "an item after an invalid one keeps its number": (
         ("kind: hyperpod", STEPS),
         {("LF113", "clusters.ml.scripts.skip[0]"), ("LF421", "clusters.ml.scripts.skip[1]")},
     ),

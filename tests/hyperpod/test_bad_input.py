@@ -49,7 +49,7 @@ class Mistake:
 
 
 MISTAKES = {
-    "a lifecycle together with a script of its own": Mistake(
+    "a lifecycle together with a script": Mistake(
         code="LF117",
         reported="`lifecycle`",
         groups=(CONTROLLER, workers(on_create="on_create.sh", lifecycle=Lifecycle.ON_CREATE)),

@@ -24,10 +24,10 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "a name too long": (("  gpt2:", f"  {LONG}:"), "LF900", "", "write 'gpt2-with"),
     "a retired instance": ((TYPE, "ml.p3.2xlarge"), "LF901", "instance", "ml.g6e"),
     "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "'ml.g5.12xlarge'"),
-    "no such instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
+    "an unknown instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
     "no instances": ((COUNT, "count: 0"), "LF971", "count", "write 1"),
     "a volume with local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
-    "a plan that is none": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
+    "an invalid plan": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
     "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "'2.10.0'"),
     "a retired image of Transformers": (
         (IMAGE, "image: {kind: hugging-face, version: '4.12.3'}"),
@@ -35,7 +35,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "image.version",
         "'5.3.0'",
     ),
-    "an image that was never": (
+    "an unknown image version": (
         (IMAGE, "image: {kind: pytorch, version: '2.14.1'}"),
         "LF960",
         "image.version",
@@ -55,7 +55,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "x86 images on Arm": ((TYPE, "ml.p6e-gb200.36xlarge"), "LF960", "image", "your own image"),
     "SMP on Blackwell": ((IMAGE, "image: smp", TYPE, "ml.p6-b200.48xlarge"), "LF960", "image", "p4d"),
     "no script": (("    source: train/train.py\n", ""), "LF961", "source", "the folder"),
-    "a script that runs nowhere": (
+    "a script outside of the folder": (
         ("train/train.py", "{folder: train, entry_point: ../train.py}"),
         "LF961",
         "source.entry_point",
@@ -67,7 +67,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "source.entry_point",
         "relative to the source folder",
     ),
-    "a script that is not there": (("train/train.py", "train/trian.py"), "LF961", "source.entry_point", "'train.py'"),
+    "a missing script": (("train/train.py", "train/trian.py"), "LF961", "source.entry_point", "'train.py'"),
     "torchrun of a shell script": (("train/train.py", "train/prepare.sh"), "LF961", "source.entry_point", ".py"),
     "a reserved hyperparameter": (
         ("epochs: 3", "sagemaker_program: x"),
@@ -103,7 +103,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "environment.NCCL-DEBUG",
         "underscores",
     ),
-    "a tag of ours": (
+    "a reserved tag": (
         (COUNT, "tags: {'llm-fleet:training-job': x}"),
         "LF962",
         "tags.llm-fleet:training-job",
@@ -118,21 +118,21 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "channels.train.compressed",
         "in the script",
     ),
-    "checkpoints in no bucket": ((CHECKPOINTS, "checkpoints: our-checkpoints"), "LF964", "checkpoints.s3", "s3://"),
+    "checkpoints without a bucket": ((CHECKPOINTS, "checkpoints: our-checkpoints"), "LF964", "checkpoints.s3", "s3://"),
     "checkpoints in the results": (
         (CHECKPOINTS, "checkpoints: {local_path: /opt/ml/model}"),
         "LF964",
         "checkpoints.local_path",
         "/opt/ml/checkpoints",
     ),
-    "results nowhere": ((COUNT, "output: here"), "LF964", "output.s3", "s3://"),
+    "results without an S3 URI": ((COUNT, "output: here"), "LF964", "output.s3", "s3://"),
     "a warm pool above its cap": ((COUNT, "warm_pool: 2 h"), "LF965", "warm_pool.keep", "1 h"),
     "a cap above the service's": ((COUNT, "warm_pool: {keep: 1 h, cap: 7 h}"), "LF965", "warm_pool.cap", "6 h"),
-    "a warm pool of nothing": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write `1 s`"),
+    "a warm pool of zero seconds": ((COUNT, "warm_pool: 0 s"), "LF965", "warm_pool.keep", "write `1 s`"),
     "a warm pool on spot": ((COUNT, "warm_pool: 30 min\n    spot: true"), "LF965", "warm_pool", "spot"),
-    "a run of a month": ((COUNT, "max_run: 30 days"), "LF966", "max_run", "28 days"),
+    "a run that is too long": ((COUNT, "max_run: 30 days"), "LF966", "max_run", "28 days"),
     "a wait shorter than the run": ((COUNT, "spot: {max_wait: 1 h}"), "LF966", "spot.max_wait", "1 day"),
-    "a number of 0 retries": ((COUNT, "retries: 0"), "LF966", "retries", "no retries"),
+    "zero retries": ((COUNT, "retries: 0"), "LF966", "retries", "no retries"),
     "too many retries": ((COUNT, "retries: 31"), "LF966", "retries", "30"),
     "too short to be pending": ((COUNT, "max_pending: 10 min"), "LF966", "max_pending", "30 min"),
     "pending without accelerators": (
@@ -143,7 +143,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     ),
     "a regex that does not compile": ((LOSS, '"loss=(["'), "LF967", "metrics.loss.regex", "write"),
     "a regex without a group": ((LOSS, '"loss="'), "LF967", "metrics.loss.regex", "parentheses"),
-    "an alarm at nothing": ((LOSS, "{regex: '(x)', above: 1, below: 2}"), "LF967", "metrics.loss.above", "greater"),
+    "an alarm on every value": ((LOSS, "{regex: '(x)', above: 1, below: 2}"), "LF967", "metrics.loss.above", "greater"),
     "SMDDP on g5": (
         (LAUNCHER, "distribution: smddp", IMAGE, "image: smp"),
         "LF968",
@@ -174,7 +174,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "distribution",
         "image `smp`",
     ),
-    "SMP over more than there is": (
+    "SMP with too many processes": (
         (
             LAUNCHER,
             "distribution: {kind: smp, smp: {hybrid_shard_degree: 32}}",
@@ -187,8 +187,13 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "distribution.smp",
         "16",
     ),
-    "a record nowhere": ((COUNT, "tracking: {}"), "LF969", "tracking", "MLflow"),
-    "a name of MLflow": ((COUNT, "tracking: {mlflow: here}"), "LF969", "tracking.mlflow", "arn:aws:sagemaker"),
+    "MLflow without a server": ((COUNT, "tracking: {}"), "LF969", "tracking", "MLflow"),
+    "a name instead of an MLflow ARN": (
+        (COUNT, "tracking: {mlflow: here}"),
+        "LF969",
+        "tracking.mlflow",
+        "arn:aws:sagemaker",
+    ),
     "a shell in isolation": (
         (COUNT, "remote_debug: true\n    network_isolation: true"),
         "LF971",

@@ -460,7 +460,7 @@ MODELS = [
     Case("the Hub has trouble", hub(503)),
     Case("gated", hub(401), CheckCode.GATED, "requires a token", "token_secret"),
     Case("not accepted", hub(403, with_token=True), CheckCode.GATED, "accept its license"),
-    Case("misspelt", hub(404, with_token=True), CheckCode.GATED, "of this name and revision"),
+    Case("misspelled", hub(404, with_token=True), CheckCode.GATED, "of this name and revision"),
     Case("issued", certificate("ISSUED", domain="a.models.example.com")),
     Case("no certificate", certificate(None), CheckCode.CERTIFICATE, "does not exist"),
     Case(

@@ -63,7 +63,7 @@ def efs(configuration: dict[str, Any]) -> dict[str, Any]:
 
 
 REJECTED: dict[str, tuple[Change, Code, str]] = {
-    "misspelt": (
+    "misspelled": (
         lambda c: queue(c).update(JobExclusiveAlocation=True),
         Code.PC_KEY_UNKNOWN,
         WORK + ".JobExclusiveAlocation",
@@ -86,32 +86,36 @@ REJECTED: dict[str, tuple[Change, Code, str]] = {
         Code.PC_KEY_UNKNOWN,
         "LoginNodes.Pools.users.Ssh.KeyName",
     ),
-    "no section": (lambda c: c.update(HeadNode="m5.2xlarge"), Code.PC_KEY_TYPE, "HeadNode"),
-    "no list": (lambda c: c.update(Tags={"Key": "a", "Value": "b"}), Code.PC_KEY_TYPE, "Tags"),
-    "no list of texts": (
+    "not a section": (lambda c: c.update(HeadNode="m5.2xlarge"), Code.PC_KEY_TYPE, "HeadNode"),
+    "not a list": (lambda c: c.update(Tags={"Key": "a", "Value": "b"}), Code.PC_KEY_TYPE, "Tags"),
+    "not a list of texts": (
         lambda c: queue(c).update(Networking={"SubnetIds": SUBNET}),
         Code.PC_KEY_TYPE,
         WORK + ".Networking.SubnetIds",
     ),
-    "no item": (lambda c: c.update(Tags=["a"]), Code.PC_KEY_TYPE, "Tags[0]"),
+    "not an item": (lambda c: c.update(Tags=["a"]), Code.PC_KEY_TYPE, "Tags[0]"),
     "nothing": (lambda c: nodes(c).update(MaxCount=None), Code.PC_KEY_TYPE, NODES + ".MaxCount"),
-    "no number": (lambda c: nodes(c).update(MaxCount="many"), Code.PC_KEY_TYPE, NODES + ".MaxCount"),
-    "no price": (lambda c: nodes(c).update(SpotPrice="cheap"), Code.PC_KEY_TYPE, NODES + ".SpotPrice"),
-    "no truth": (
+    "not a number": (lambda c: nodes(c).update(MaxCount="many"), Code.PC_KEY_TYPE, NODES + ".MaxCount"),
+    "not a price": (lambda c: nodes(c).update(SpotPrice="cheap"), Code.PC_KEY_TYPE, NODES + ".SpotPrice"),
+    "not a boolean": (
         lambda c: efs(c).update(Encrypted="maybe"),
         Code.PC_KEY_TYPE,
         "SharedStorage.efs.EfsSettings.Encrypted",
     ),
-    "no text": (lambda c: c["HeadNode"].update(InstanceType=5), Code.PC_KEY_TYPE, "HeadNode.InstanceType"),
-    "no map": (lambda c: queue(c).update(CustomSlurmSettings="a"), Code.PC_KEY_TYPE, WORK + ".CustomSlurmSettings"),
-    "no such system": (lambda c: c.update(Image={"Os": "alinux2"}), Code.PC_KEY_VALUE, "Image.Os"),
-    "no such number": (
+    "not text": (lambda c: c["HeadNode"].update(InstanceType=5), Code.PC_KEY_TYPE, "HeadNode.InstanceType"),
+    "not a mapping": (
+        lambda c: queue(c).update(CustomSlurmSettings="a"),
+        Code.PC_KEY_TYPE,
+        WORK + ".CustomSlurmSettings",
+    ),
+    "an unknown system": (lambda c: c.update(Image={"Os": "alinux2"}), Code.PC_KEY_VALUE, "Image.Os"),
+    "an unknown number": (
         lambda c: c.update(Monitoring={"Logs": {"CloudWatch": {"RetentionInDays": 6}}}),
         Code.PC_KEY_VALUE,
         "Monitoring.Logs.CloudWatch.RetentionInDays",
     ),
     "too small": (lambda c: nodes(c).update(MaxCount=0), Code.PC_KEY_VALUE, NODES + ".MaxCount"),
-    "no id": (
+    "not an id": (
         lambda c: c["HeadNode"]["Networking"].update(SubnetId="subnet-1"),
         Code.PC_KEY_VALUE,
         "HeadNode.Networking.SubnetId",
@@ -123,7 +127,7 @@ REJECTED: dict[str, tuple[Change, Code, str]] = {
         WORK + ".Networking.SubnetIds",
     ),
     "missing": (lambda c: c["HeadNode"].pop("Networking"), Code.PC_KEY_MISSING, "HeadNode.Networking"),
-    "nothing of the whole": (lambda c: c.clear(), Code.PC_KEY_MISSING, "Image"),
+    "no required key": (lambda c: c.clear(), Code.PC_KEY_MISSING, "Image"),
     "no instances": (lambda c: nodes(c).pop("InstanceType"), Code.PC_KEY_MISSING, NODES),
     "no script": (
         lambda c: c["HeadNode"].update(CustomActions={"OnNodeStart": {"Args": []}}),
@@ -140,7 +144,7 @@ REJECTED: dict[str, tuple[Change, Code, str]] = {
         Code.PC_KEYS_TOGETHER,
         "HeadNode.CustomActions.OnNodeConfigured",
     ),
-    "two sorts of groups": (
+    "two kinds of groups": (
         lambda c: c["HeadNode"]["Networking"].update(SecurityGroups=["sg-0123456789abcdef1"]),
         Code.PC_KEYS_TOGETHER,
         "HeadNode.Networking",
@@ -209,14 +213,14 @@ REJECTED: dict[str, tuple[Change, Code, str]] = {
     ),
 }
 ACCEPTED: dict[str, Change] = {
-    "as it is": lambda c: c,
+    "unchanged": lambda c: c,
     "numbers as texts": lambda c: nodes(c).update(MaxCount="4", SpotPrice="1.5"),
     "whole number with a point": lambda c: nodes(c).update(MaxCount=4.0),
-    "truth as text": lambda c: (efs(c).update(Encrypted="true"), queue(c).update(JobExclusiveAllocation="no")),
-    "truth as number": lambda c: queue(c).update(JobExclusiveAllocation=1),
+    "boolean as text": lambda c: (efs(c).update(Encrypted="true"), queue(c).update(JobExclusiveAllocation="no")),
+    "boolean as number": lambda c: queue(c).update(JobExclusiveAllocation=1),
     "elastic address by id": lambda c: c["HeadNode"]["Networking"].update(ElasticIp="eipalloc-0123456789abcdef0"),
     "elastic address": lambda c: c["HeadNode"]["Networking"].update(ElasticIp=True),
-    "reservation in place of a type": lambda c: (
+    "reservation instead of a type": lambda c: (
         nodes(c).pop("InstanceType"),
         nodes(c).update(CapacityReservationTarget={"CapacityReservationId": "cr-0123456789abcdef0"}),
     ),
@@ -224,7 +228,7 @@ ACCEPTED: dict[str, Change] = {
         nodes(c).pop("InstanceType"),
         nodes(c).update(Instances=[{"InstanceType": "c5.4xlarge"}, {"InstanceType": "c5d.4xlarge"}]),
     ),
-    "existing EFS with encryption on the way": lambda c: c["SharedStorage"][1].update(
+    "existing EFS with encryption in transit": lambda c: c["SharedStorage"][1].update(
         EfsSettings={"FileSystemId": FILE_SYSTEM, "EncryptionInTransit": True, "IamAuthorization": True}
     ),
     "throughput with its mode": lambda c: efs(c).update(ThroughputMode="provisioned", ProvisionedThroughput=10),
@@ -258,7 +262,7 @@ def test_parallelcluster_accepts_the_same_configurations(name: str, oracle: Orac
 
 def test_all_problems_are_reported_together() -> None:
     configuration = changed(
-        lambda c: [change(c) for name in ("misspelt", "no truth", "no id") for change in REJECTED[name][:1]]
+        lambda c: [change(c) for name in ("misspelled", "not a boolean", "not an id") for change in REJECTED[name][:1]]
     )
     assert {problem.code for problem in check_configuration(configuration)} == {
         Code.PC_KEY_UNKNOWN, Code.PC_KEY_TYPE, Code.PC_KEY_VALUE,
@@ -268,13 +272,13 @@ def test_all_problems_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("misspelt", "write 'JobExclusiveAllocation'"),
+        ("misspelled", "write 'JobExclusiveAllocation'"),
         ("misplaced", "move it: it belongs below Scheduling/SlurmQueues/ComputeResources"),
         (
             "login key pair",
             "move it: it belongs below HeadNode/Ssh or HeadNode/Iam/S3Access or Scheduling/SlurmQueues/Iam/S3Access",
         ),
-        ("no such system", "write 'alinux2023'"),
+        ("an unknown system", "write 'alinux2023'"),
         ("existing Lustre with a size", "remove StorageCapacity, or FileSystemId"),
         ("script and sequence", "keep Script or Sequence"),
     ],

@@ -196,18 +196,18 @@ def test_a_section_with_attributes_requires_no_additional_keys() -> None:
         assert check_overrides(proxy, place) == []
 
 
-MISSPELT: dict[str, Any] = {"Mispelt": 1}
+MISSPELLED: dict[str, Any] = {"Mispelt": 1}
 
 
 @pytest.mark.parametrize(
     ("cluster", "path"),
     [
-        (Cluster(overrides=MISSPELT), ()),
-        (with_head(overrides=MISSPELT), ("head_node",)),
-        (with_slurm(overrides=MISSPELT), ("slurm",)),
-        (with_queue(overrides=MISSPELT), ("queues", "work")),
-        (with_resource(overrides=MISSPELT), ("queues", "work", "compute_resources", "nodes")),
-        (with_pool(overrides=MISSPELT), ("login_pools", "users")),
+        (Cluster(overrides=MISSPELLED), ()),
+        (with_head(overrides=MISSPELLED), ("head_node",)),
+        (with_slurm(overrides=MISSPELLED), ("slurm",)),
+        (with_queue(overrides=MISSPELLED), ("queues", "work")),
+        (with_resource(overrides=MISSPELLED), ("queues", "work", "compute_resources", "nodes")),
+        (with_pool(overrides=MISSPELLED), ("login_pools", "users")),
     ],
     ids=["cluster", "head node", "slurm", "queue", "compute resource", "login pool"],
 )

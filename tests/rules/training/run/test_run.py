@@ -16,7 +16,7 @@ TO = "s3://models/llama"
 BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "a name with a space": ({"name": "my llama"}, "LF850", "name", "'my-llama'"),
     "more nodes than there are": ({"nodes": 5}, "LF852", "nodes", "nodes=4"),
-    "a partition of none": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many nodes as"),
+    "a partition without nodes": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many nodes as"),
     "an unknown type": ({"partition": partition("ml.trn9.huge")}, "LF851", "partition.instance_type", "trn1.32xlarge"),
     "no runtime": ({"partition": partition(training_folder=None)}, "LF853", "partition.training_folder", "training:"),
     "no environment": ({"partition": partition(environments=())}, "LF853", "partition.environments", "add one"),
@@ -27,31 +27,31 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "nemo-megatron on trn2": (
         {"backend": Backend.NEMO_MEGATRON, "partition": partition("trn2.48xlarge")}, "LF854", "backend", "neuron",
     ),
-    "a folder that no other node sees": ({"folder": "/tmp/x"}, "LF863", "folder", "below /fsx"),
+    "a folder that is not shared": ({"folder": "/tmp/x"}, "LF863", "folder", "below /fsx"),
     "a folder within the runtime's": ({"folder": "/fsx/llm-fleet/x"}, "LF863", "folder", "'/fsx/runs/llama'"),
     "a gated model without a token": (
         {"partition": partition(hub_token_secret_arn=None)}, "LF864", "model", "hub_token_secret",
     ),
-    "a model that is no place": ({"model": "llama 2"}, "LF871", "model", ""),
+    "an invalid model location": ({"model": "llama 2"}, "LF871", "model", ""),
     "a model of unknown size": ({"model": "me/mine"}, "LF716", "model", "TrainedShape"),
-    "a model that is not trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "such as Llama"),
+    "a model that cannot be trained": ({"model": "mistralai/Mixtral-8x7B-v0.1"}, "LF718", "model", "such as Llama"),
     "impossible numbers": (
         {"model": "/fsx/x", "shape": TrainedShape(**{**SMALL, "hidden": 0})}, "LF717", "shape.hidden", "1",
     ),
-    "data that no node sees": ({"data": TrainingData(place="/home2/x")}, "LF863", "data.place", "/fsx"),
+    "data that is not shared": ({"data": TrainingData(place="/home2/x")}, "LF863", "data.place", "/fsx"),
     "a revision of a folder": (
         {"model": "/fsx/x", "shape": SHAPE, "tensor_parallel": 2, "revision": "main"}, "LF714", "revision", "",
     ),
-    "data that may not be read": (
+    "data that cannot be read": (
         {"data": TrainingData(place="s3://theirs/x"), "partition": partition(reads=("ours",), writes=())},
         "LF866", "data.place", "`reads: [s3://theirs]`",
     ),
-    "a mirror that may not be written": (
+    "a mirror that cannot be written": (
         {"checkpoint": Checkpoint(mirror="s3://theirs/x"), "partition": partition(writes=("ours",))},
         "LF866", "checkpoint.mirror", "`writes: [s3://theirs]`",
     ),
-    "a mirror that is no place": ({"checkpoint": Checkpoint(mirror="/fsx/x")}, "LF866", "checkpoint.mirror", "s3://"),
-    "checkpoints without room": (
+    "an invalid mirror": ({"checkpoint": Checkpoint(mirror="/fsx/x")}, "LF866", "checkpoint.mirror", "s3://"),
+    "checkpoints without space": (
         {"partition": partition(file_system_gib=1200), "checkpoint": Checkpoint(keep=40)},
         "LF867", "checkpoint.keep", "keep=12",
     ),
@@ -59,7 +59,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "a warm-up that never ends": ({"steps": 10, "warmup_steps": 20}, "LF870", "warmup_steps", "10 or less"),
     "a learning rate of 2": ({"learning_rate": 2}, "LF870", "learning_rate", "0.0003"),
     "a weight decay of 1": ({"weight_decay": 1.0}, "LF870", "weight_decay", "0.1"),
-    "no checkpoint ever": ({"checkpoint": Checkpoint(every=0)}, "LF870", "checkpoint.every", "1"),
+    "no checkpoints": ({"checkpoint": Checkpoint(every=0)}, "LF870", "checkpoint.every", "1"),
     "a seed below 0": ({"seed": -1}, "LF870", "seed", "0"),
     "an export for GPUs": (
         {"export": ServedExport(to=TO, instance_type="p5.48xlarge")}, "LF865", "export.instance_type", "inf2",
@@ -73,7 +73,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "an export that does not fit": (
         {"export": ServedExport(to=TO, batch_size=64)}, "LF720", "export.instance_type", "batch_size=",
     ),
-    "an export that nothing on the nodes compiles": (
+    "an export without an environment on the nodes": (
         {"partition": partition(exports_for=()), "export": ServedExport(to=TO)},
         "LF873", "export.environment", "{kind: server, server: tgi}",
     ),
@@ -85,11 +85,11 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"partition": partition("trn2.48xlarge", exports_for=()), "export": ServedExport(to=TO)},
         "LF873", "export.environment", "ModelExport",
     ),
-    "an export in an environment of no such name": (
+    "an export in an unknown environment": (
         {"partition": partition(environments=("any", "export")), "export": ServedExport(to=TO, environment="exprot")},
         "LF865", "export.environment", "'export'",
     ),
-    "an export to nowhere": ({"export": ServedExport(to="models/x")}, "LF866", "export.to", "s3://"),
+    "an export without a destination": ({"export": ServedExport(to="models/x")}, "LF866", "export.to", "s3://"),
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ SMALL: dict[str, Any] = {
 BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "TP 3 on 32 cores": ({"tensor_parallel": 3}, [("LF856", "tensor_parallel")]),
     "TP over two nodes": ({"tensor_parallel": 64}, [("LF856", "tensor_parallel")]),
-    "TP 4, which trn1's ring has not": ({"tensor_parallel": 4}, [("LF856", "tensor_parallel")]),
+    "TP 4, which the ring of trn1 does not support": ({"tensor_parallel": 4}, [("LF856", "tensor_parallel")]),
     "TP 3 on 8 GPUs": ({"tensor_parallel": 3, "partition": P5, "backend": Backend.SMP}, [("LF856", "tensor_parallel")]),
     "TP 4 of 6 heads": (
         {
@@ -49,18 +49,18 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"tensor_parallel": 8, "pipeline_parallel": 8, "backend": NEMO, "nodes": 3},
         [("LF858", "nodes")],
     ),
-    "a batch that does not divide": ({"global_batch": 250}, [("LF859", "global_batch")]),
-    "a batch below one step of all": ({"global_batch": 8}, [("LF859", "global_batch")]),
+    "a batch that is not divisible": ({"global_batch": 250}, [("LF859", "global_batch")]),
+    "a batch smaller than one step of all processes": ({"global_batch": 8}, [("LF859", "global_batch")]),
     "a sequence longer than the model's": ({"sequence_length": 5000}, [("LF860", "sequence_length")]),
-    "a sequence that TP does not divide": (
+    "a sequence that is not divisible by TP": (
         {"sequence_length": 4095, "backend": NEMO},
         [("LF860", "sequence_length")],
     ),
-    "a sequence that CP does not divide": (
+    "a sequence that is not divisible by CP": (
         {"sequence_length": 4095, "context_parallel": 2, "partition": P5, "backend": Backend.SMP},
         [("LF860", "sequence_length")],
     ),
-    "a sequence that CP cannot cut in two for each": (
+    "a sequence that is not divisible by twice CP": (
         {"sequence_length": 4094, "context_parallel": 2, "partition": P5, "backend": Backend.SMP},
         [("LF860", "sequence_length")],
     ),
@@ -68,7 +68,7 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
         {"activation_checkpointing": ActivationCheckpointing.SELECTIVE, "partition": P5, "backend": Backend.SMP},
         [("LF842", "activation_checkpointing")],
     ),
-    "a shard degree that does not divide": ({"partition": P5, "shard_degree": 3}, [("LF862", "shard_degree")]),
+    "a shard degree that is not a divisor": ({"partition": P5, "shard_degree": 3}, [("LF862", "shard_degree")]),
     "context above shard": (
         {"partition": P5, "backend": Backend.SMP, "shard_degree": 4, "context_parallel": 8},
         [("LF834", "context_parallel")],
@@ -76,7 +76,7 @@ BAD: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "TP with fsdp": ({"partition": P5, "tensor_parallel": 2}, [("LF855", "tensor_parallel")]),
     "CP with neuron": ({"context_parallel": 2}, [("LF855", "context_parallel")]),
     "PP with neuron": ({"pipeline_parallel": 2}, [("LF855", "pipeline_parallel")]),
-    "shards on processors": (
+    "shards on CPUs": (
         {"partition": CPU, "shape": TrainedShape(**SMALL), "model": "/fsx/x", "shard_degree": 2},
         [("LF855", "shard_degree")],
     ),
