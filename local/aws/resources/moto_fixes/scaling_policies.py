@@ -1,7 +1,7 @@
 """Scaling policies of ECS services and SageMaker endpoints: alarms on the tracked metric, and a target for each.
 
 moto creates CPU alarms for any tracked metric, accepts an empty policy, changes the ARN of an updated policy, and has
-no tags. AWS does not document the thresholds of the real alarms; here they are the target value and 90 percent of it.
+no tags. The service chooses the thresholds of real alarms; here they are the target value and 90 percent of it.
 
 Source: model botocore application-autoscaling PutScalingPolicy
 """
