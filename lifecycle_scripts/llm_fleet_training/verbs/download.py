@@ -142,6 +142,7 @@ def _license(folder: Path, place: str) -> None:
         print(
             "Llama's license: if you distribute derived models, include the license and Meta's notice in a file "
             "'Notice'; from Llama 3 on, begin their names with 'Llama 3' and show 'Built with Meta Llama 3'; from "
-            "Llama 3.1 on, begin their names with 'Llama' and show 'Built with Llama'; the acceptable use policy applies",
+            "Llama 3.1 on, begin their names with 'Llama' and show 'Built with Llama'; the acceptable use policy "
+            "applies",
             flush=True,
         )
