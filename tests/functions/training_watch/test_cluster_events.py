@@ -8,7 +8,7 @@ import pytest
 from llm_fleet.functions.training_watch.clusters import ClusterEvent, Parts
 from llm_fleet.functions.training_watch.handler import parse_event, serve
 from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
-from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
+from tests.functions.training_watch.day.crashes import Crash, CrashingClient, RunCrash
 from tests.functions.training_watch.memory_aws import memory_aws, rejected
 
 EVENT_ID = "83ea0bb5-be77-45e8-a458-0a87f778a205"
@@ -33,13 +33,16 @@ class Cluster:
         metadata = {"InstanceGroupScaling": self.scaling} if self.scaling else {"Instance": {"FailureMessage": FAILURE}}
         return {"EventDetails": {"EventId": EVENT_ID, "EventDetails": {"EventMetadata": metadata}}}
 
-    def serve(self, event: dict[str, Any], misfortune: Misfortune | None = None) -> None:
+    def serve(self, event: dict[str, Any], run_crash: RunCrash | None = None) -> None:
         deployed_environment = DeployedEnvironment(
             watch="w", table="t", queue_url="q", topic_arn="a", settings=Settings(clusters=("train",))
         )
         clients: Any = self.raw
-        if misfortune:
-            clients.sns, clients.dynamodb = Mortal(clients.sns, misfortune), Mortal(clients.dynamodb, misfortune)
+        if run_crash:
+            clients.sns, clients.dynamodb = (
+                CrashingClient(clients.sns, run_crash),
+                CrashingClient(clients.dynamodb, run_crash),
+            )
         serve(Parts(deployed_environment=deployed_environment, clients=clients), event)
 
     def reported(self) -> list[str]:
@@ -86,7 +89,7 @@ def test_a_pair_of_events_is_reported_once_and_again_if_repeated_later(cluster: 
 
 def test_an_event_is_reported_by_the_next_run_after_a_crash(cluster: Cluster) -> None:
     with pytest.raises(Crash):
-        cluster.serve(_event(), Misfortune(random.Random(0), 0, at=2, kind="before"))
+        cluster.serve(_event(), RunCrash(random.Random(0), 0, at=2, kind="before"))
     assert not cluster.reported()
     cluster.serve(_event())
     assert len(cluster.reported()) == 1

@@ -13,9 +13,9 @@ from llm_fleet.functions.training_watch.clusters import Clients, Parts
 from llm_fleet.functions.training_watch.follow_job import MOST_TRIES
 from llm_fleet.functions.training_watch.handler import NothingServed, handler, serve
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
-from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
-from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
-from tests.functions.training_watch.day.script import Fate, Line
+from tests.functions.training_watch.day.crashes import Crash, CrashingClient, RunCrash
+from tests.functions.training_watch.day.run_day import DAY_START, Day, new_day
+from tests.functions.training_watch.day.script import JobEnd, Line
 from tests.functions.training_watch.memory_aws import memory_aws, rejected
 
 JOB = "llama-job"
@@ -25,30 +25,30 @@ class Watch:
     """A watch with one job, which has trained for two hours and saved checkpoints of its first 100 minutes."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.clock = Clock(DAWN)
+        self.clock = Clock(DAY_START)
         patch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
         self.raw = memory_aws(self.clock)
-        self.line = Line(JOB, (Fate("complete", 100),))
-        self.day: Day = new_day(self.raw, self.clock, seed=1, unlucky=0, sweep_every=1e9, lines=(self.line,))
+        self.line = Line(JOB, (JobEnd("complete", 100),))
+        self.day: Day = new_day(self.raw, self.clock, seed=1, crash_chance=0, sweep_every=1e9, lines=(self.line,))
         self.day.world.open_the_day()
         self.day.world.plan.pop()[2]()
         self.job = self.raw.jobs[JOB]
         self.job.move("InProgress", "Training", "")
         for minute in range(20, 120, 20):
-            self.clock.now = DAWN + minute * 60
+            self.clock.now = DAY_START + minute * 60
             for file in ("model", "trainer_state.json"):
                 self.raw.put(f"runs/{JOB}/checkpoint-{minute}/{file}", str(minute).encode())
-        self.clock.now = DAWN + 7200
+        self.clock.now = DAY_START + 7200
 
     @property
     def queue(self) -> Queue:
         return self.day.queue
 
-    def parts(self, misfortune: Misfortune | None = None) -> Parts:
-        return self.day._parts(misfortune or Misfortune(random.Random(0), 0))  # pyright: ignore[reportPrivateUsage]
+    def parts(self, run_crash: RunCrash | None = None) -> Parts:
+        return self.day._parts(run_crash or RunCrash(random.Random(0), 0))  # pyright: ignore[reportPrivateUsage]
 
-    def look(self, misfortune: Misfortune | None = None) -> None:
-        serve(self.parts(misfortune), {"kind": "look", "job": JOB})
+    def look(self, run_crash: RunCrash | None = None) -> None:
+        serve(self.parts(run_crash), {"kind": "look", "job": JOB})
 
     def sweep(self) -> list[str]:
         before = set(self.queue.messages)
@@ -128,31 +128,31 @@ def test_wherever_a_run_crashes_the_result_is_the_same(
 ) -> None:
     wanted = _end_of_nan(watch, None, kind)
     for number in range(80):
-        misfortune = Misfortune(random.Random(0), 0)
-        ended = _end_of_nan(Watch(monkeypatch), (misfortune, number), kind)
+        run_crash = RunCrash(random.Random(0), 0)
+        ended = _end_of_nan(Watch(monkeypatch), (run_crash, number), kind)
         assert {**ended, "messages": set(ended["messages"])} == {**wanted, "messages": set(wanted["messages"])}, number
-        if misfortune.crashes == 0:
+        if run_crash.crashes == 0:
             assert number > 30
             return
     raise AssertionError("no end of the calls")
 
 
-def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) -> dict[str, Any]:
+def _end_of_nan(watch: Watch, dies: tuple[RunCrash, int] | None, kind: str) -> dict[str, Any]:
     """Return the result after a divergence, when one of all calls crashes and each run is retried."""
     calls = 0
 
     def look() -> None:
         nonlocal calls
         while True:
-            misfortune = dies[0] if dies else Misfortune(random.Random(0), 0)
-            misfortune.calls = 0
-            misfortune.at = dies[1] - calls if dies and misfortune.crashes == 0 else None
-            misfortune.kind = kind
+            run_crash = dies[0] if dies else RunCrash(random.Random(0), 0)
+            run_crash.calls = 0
+            run_crash.at = dies[1] - calls if dies and run_crash.crashes == 0 else None
+            run_crash.kind = kind
             try:
-                watch.look(misfortune)
+                watch.look(run_crash)
             except Crash:
                 continue
-            calls += misfortune.calls
+            calls += run_crash.calls
             return
 
     look()
@@ -161,7 +161,7 @@ def _end_of_nan(watch: Watch, dies: tuple[Misfortune, int] | None, kind: str) ->
     look()
     watch.job.move("Stopped", "Stopped", "")
     look()
-    watch.clock.now = DAWN + 9000
+    watch.clock.now = DAY_START + 9000
     look()
     item = {name: value for name, value in watch.item().items()}
     return {
@@ -221,7 +221,7 @@ def test_the_record_of_a_job_that_is_no_longer_watched_is_closed(
     else:
         # The permission to describe the job was deleted with its stack.
         monkeypatch.setattr(watch.raw.sagemaker, "describe_training_job", _denied)
-        monkeypatch.setattr(watch.day, "_parts", lambda misfortune, make=watch.day._parts: _unlisted(make(misfortune)))  # pyright: ignore
+        monkeypatch.setattr(watch.day, "_parts", lambda run_crash, make=watch.day._parts: _unlisted(make(run_crash)))  # pyright: ignore
     assert watch.sweep() == [JOB]
     watch.look()
     assert (watch.item()["decision"], watch.reported()[-1], "open" in watch.item()) == (decision, decision, False)
@@ -302,8 +302,8 @@ def test_only_the_failed_message_of_a_batch_is_redelivered(watch: Watch) -> None
     event = as_event("SageMaker Training Job State Change", "", {"TrainingJobName": JOB})
     bodies = (event, "no JSON", "[]", '{"detail-type": "Other", "detail": {}}', '{"kind": "look"}', event)
     records = [{"messageId": f"m{number}", "body": body} for number, body in enumerate(bodies)]
-    misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
-    answer = serve(watch.parts(misfortune), {"Records": records})
+    run_crash = RunCrash(random.Random(0), 0, at=0, kind="throttled")
+    answer = serve(watch.parts(run_crash), {"Records": records})
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
     assert watch.item()["open"] == "day"
 
@@ -320,19 +320,19 @@ def test_a_run_that_handles_no_message_is_an_error_that_lambda_counts(
     }
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    misfortune = Misfortune(random.Random(0), 0, at=0, kind="throttled")
-    monkeypatch.setattr(Clients, "make", lambda: watch.parts(misfortune).clients)
+    run_crash = RunCrash(random.Random(0), 0, at=0, kind="throttled")
+    monkeypatch.setattr(Clients, "make", lambda: watch.parts(run_crash).clients)
     context: Any = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
     good, bad = ({"messageId": name, "body": json.dumps({"kind": "look", "job": JOB})} for name in ("good", "bad"))
     assert handler({"Records": [bad, good]}, context) == {"batchItemFailures": [{"itemIdentifier": "bad"}]}
     assert handler({"Records": [good]}, context) == {"batchItemFailures": []}
-    misfortune.calls, misfortune.at = 0, 0
+    run_crash.calls, run_crash.at = 0, 0
     with pytest.raises(NothingServed):
         handler({"Records": [bad]}, context)
 
 
 def test_a_single_message_raises_its_error(watch: Watch) -> None:
-    client: Any = Mortal(watch.raw.dynamodb, Misfortune(random.Random(0), 0))
+    client: Any = CrashingClient(watch.raw.dynamodb, RunCrash(random.Random(0), 0))
     assert client.get_item(Key={"job": {"S": "none"}}) == {}
     with pytest.raises(Exception, match="Rate exceeded"):
-        watch.look(Misfortune(random.Random(0), 0, at=0, kind="throttled"))
+        watch.look(RunCrash(random.Random(0), 0, at=0, kind="throttled"))

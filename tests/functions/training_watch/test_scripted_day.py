@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.functions.training_watch.day.clock_and_queue import Clock
-from tests.functions.training_watch.day.run_day import DAWN, Day, new_day
+from tests.functions.training_watch.day.run_day import DAY_START, Day, new_day
 from tests.functions.training_watch.day.script import LINES, Outcome, outcomes
 from tests.functions.training_watch.day.world import BUCKET, EVENTS, FILES
 from tests.functions.training_watch.memory_aws import memory_aws
@@ -27,7 +27,7 @@ HALF = (
     "strangers-job",
 )
 SEEDS = range(1, 4)
-UNLUCKY = 0.5
+CRASH_CHANCE = 0.5
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def _quiet() -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The day's clock, also for SageMaker."""
-    clock = Clock(DAWN)
+    clock = Clock(DAY_START)
     monkeypatch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
     return clock
 
@@ -47,11 +47,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_job_restarts_as_expected_from_the_right_checkpoint(seed: int, clock: Clock) -> None:
     raw = memory_aws(clock)
-    day = new_day(raw, clock, seed=seed, unlucky=UNLUCKY, sweep_every=3600)
-    day.pass_by()
+    day = new_day(raw, clock, seed=seed, crash_chance=CRASH_CHANCE, sweep_every=3600)
+    day.simulate()
     check(day, raw)
     assert day.crashes >= 40, "a day without crashes shows nothing"
-    assert day.meetings >= 5
+    assert day.overlaps >= 5
 
 
 def test_the_day_is_the_same_on_the_aws_emulator(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,10 +62,10 @@ def test_the_day_is_the_same_on_the_aws_emulator(clock: Clock, monkeypatch: pyte
 
 
 def _day_of_half(raw: Any, clock: Clock) -> tuple[Any, ...]:
-    clock.now = DAWN
+    clock.now = DAY_START
     lines = tuple(line for line in LINES if line.root in HALF)
-    day = new_day(raw, clock, seed=0, unlucky=UNLUCKY, sweep_every=6 * 3600, lines=lines)
-    day.pass_by()
+    day = new_day(raw, clock, seed=0, crash_chance=CRASH_CHANCE, sweep_every=6 * 3600, lines=lines)
+    day.simulate()
     check(day, raw)
     assert day.crashes >= 20
     return (
@@ -88,7 +88,7 @@ def check(day: Day, raw: Any) -> None:
             day, outcome, items.get(_name(outcome.job)), {what for job, what in reported if job == _name(outcome.job)}
         )
     assert items.keys() == {_name(job) for job, outcome in wanted.items() if outcome.decision} | {"watch/since"}
-    assert len(reported) - len(set(reported)) <= day.crashes + day.meetings, "published twice only after a crash"
+    assert len(reported) - len(set(reported)) <= day.crashes + day.overlaps, "published twice only after a crash"
     assert not raw.alarms()
     assert len(day.decided) == len(set(day.decided)), "what is decided is decided once"
     assert day.world.events == EVENTS

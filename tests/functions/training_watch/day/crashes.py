@@ -13,7 +13,7 @@ class Crash(BaseException):
 
 
 @dataclass
-class Misfortune:
+class RunCrash:
     """The crash of one run at its call number `at`; `None`: no crash."""
 
     chance: random.Random
@@ -21,7 +21,7 @@ class Misfortune:
     between: Callable[[], None] = lambda: None
     """Another run of the function in the middle of a run."""
     crashes: int = 0
-    meetings: int = 0
+    overlaps: int = 0
     calls: int = 0
     at: int | None = None
     kind: str = ""
@@ -30,9 +30,9 @@ class Misfortune:
     def begin(self) -> None:
         """Begin a run: choose whether and when it crashes."""
         self.calls = 0
-        unlucky = self.chance.random() < self.likely
-        self.at = self.chance.choice((0, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 12)) if unlucky else None
-        self.kind = self.chance.choice(("before", "after", "after", "throttled", "meeting"))
+        crashes = self.chance.random() < self.likely
+        self.at = self.chance.choice((0, 1, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 12)) if crashes else None
+        self.kind = self.chance.choice(("before", "after", "after", "throttled", "overlap"))
 
     def around(self, name: str, call: Callable[[], Any]) -> Any:
         """Make a call, or crash."""
@@ -42,8 +42,8 @@ class Misfortune:
         if not here:
             return call()
         self.at = None
-        if kind == "meeting":
-            self.meetings += 1
+        if kind == "overlap":
+            self.overlaps += 1
             self.between()
             return call()
         self.crashes += 1
@@ -54,31 +54,31 @@ class Misfortune:
         raise Crash(name)
 
 
-class Mortal:
+class CrashingClient:
     """A client whose calls can crash."""
 
-    def __init__(self, client: Any, misfortune: Misfortune) -> None:
+    def __init__(self, client: Any, run_crash: RunCrash) -> None:
         self._client = client
-        self._misfortune = misfortune
+        self._run_crash = run_crash
 
     def __getattr__(self, name: str) -> Any:
         if name == "get_paginator":
             return self._paginator
 
         def call(*words: Any, **request: Any) -> Any:
-            return self._misfortune.around(name, lambda: getattr(self._client, name)(*words, **request))
+            return self._run_crash.around(name, lambda: getattr(self._client, name)(*words, **request))
 
         return call
 
     def _paginator(self, operation: str) -> Any:
-        return _MortalPages(self._client.get_paginator(operation), operation, self._misfortune)
+        return _CrashingPages(self._client.get_paginator(operation), operation, self._run_crash)
 
 
 @dataclass
-class _MortalPages:
+class _CrashingPages:
     pages: Any
     operation: str
-    misfortune: Misfortune
+    run_crash: RunCrash
 
     def paginate(self, **request: Any) -> Iterator[Any]:
-        yield from self.misfortune.around(self.operation, lambda: list(self.pages.paginate(**request)))
+        yield from self.run_crash.around(self.operation, lambda: list(self.pages.paginate(**request)))

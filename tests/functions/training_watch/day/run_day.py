@@ -11,11 +11,11 @@ from llm_fleet.functions.training_watch.clusters import Parts
 from llm_fleet.functions.training_watch.handler import serve
 from llm_fleet.functions.training_watch.settings import DeployedEnvironment, Settings
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue
-from tests.functions.training_watch.day.crashes import Crash, Misfortune, Mortal
+from tests.functions.training_watch.day.crashes import Crash, CrashingClient, RunCrash
 from tests.functions.training_watch.day.script import LINES, MOST, Line
 from tests.functions.training_watch.day.world import METRICS, World
 
-DAWN = 1_800_000_000.0
+DAY_START = 1_800_000_000.0
 DAY = 24 * 3600
 TOPIC = "arn:aws:sns:us-west-2:123456789012:watch"
 _KINDS = {"loss-spike": {"factor": 2.0}, "throughput": {"fraction": 0.5}, "nan": {}, "stall": {}}
@@ -31,7 +31,7 @@ SERVICES = ("sagemaker", "cloudwatch", "dynamodb", "s3", "sns")
 
 
 @dataclass
-class _Seen:
+class _Recorded:
     """DynamoDB, with one operation recorded."""
 
     client: Any
@@ -50,27 +50,27 @@ class Day:
     queue: Queue
     chance: random.Random
     raw: Any
-    unlucky: float
+    crash_chance: float
     sweep_every: float = 3600.0
     runs: int = 0
     crashes: int = 0
-    meetings: int = 0
+    overlaps: int = 0
     calls: int = 0
     decided: list[str] = field(default_factory=lambda: [])
     """Job names, one for each written decision."""
 
-    def pass_by(self, *, until: float = DAY + 12 * 3600) -> None:
+    def simulate(self, *, until: float = DAY + 12 * 3600) -> None:
         """Simulate the day, and the hours after it without new events and crashes."""
         self.world.open_the_day()
         self._plan_sweeps(until)
         self.world.at(22 * 3600, self.world.pad)
         self.world.observe()
-        while (moment := self._next()) is not None and moment < DAWN + until:
+        while (moment := self._next()) is not None and moment < DAY_START + until:
             self.clock.now = max(self.clock.now, moment)
             while self.world.plan and self.world.plan[0][0] <= self.clock.now:
                 heapq.heappop(self.world.plan)[2]()
                 self.world.observe()
-            self._serve_next(self.unlucky if self.clock.now < DAWN + DAY else 0.0)
+            self._serve_next(self.crash_chance if self.clock.now < DAY_START + DAY else 0.0)
             self.world.observe()
 
     def _plan_sweeps(self, until: float) -> None:
@@ -81,28 +81,28 @@ class Day:
         times = [self.world.plan[0][0] if self.world.plan else None, self.queue.next_time()]
         return min((time for time in times if time is not None), default=None)
 
-    def _serve_next(self, unlucky: float, *, nested: bool = False) -> None:
+    def _serve_next(self, crash_chance: float, *, nested: bool = False) -> None:
         batch = self.queue.receive()
         if batch is None:
             return
         # A run can overlap with another one of the same or another message: two run concurrently.
         twin = self.chance.random() < 0.7
-        other = (lambda: self._serve_twin(batch)) if twin else (lambda: self._serve_next(0.0, nested=True))
-        misfortune = Misfortune(self.chance, unlucky, (lambda: None) if nested else other)
-        misfortune.begin()
+        other = (lambda: self._serve_again(batch)) if twin else (lambda: self._serve_next(0.0, nested=True))
+        run_crash = RunCrash(self.chance, crash_chance, (lambda: None) if nested else other)
+        run_crash.begin()
         self.runs += 1
         try:
-            self.queue.done(batch, serve(self._parts(misfortune), batch))
+            self.queue.done(batch, serve(self._parts(run_crash), batch))
         except Crash:
             pass
         finally:
-            self.crashes += misfortune.crashes
-            self.meetings += misfortune.meetings
-            self.calls += misfortune.calls
+            self.crashes += run_crash.crashes
+            self.overlaps += run_crash.overlaps
+            self.calls += run_crash.calls
             self.clock.now += self.chance.choice((0.2, 1, 5))
 
-    def _serve_twin(self, batch: dict[str, Any]) -> None:
-        serve(self._parts(Misfortune(self.chance, 0.0)), batch)
+    def _serve_again(self, batch: dict[str, Any]) -> None:
+        serve(self._parts(RunCrash(self.chance, 0.0)), batch)
 
     def _update(self, **request: Any) -> Any:
         answer = self.raw.dynamodb.update_item(**request)
@@ -110,10 +110,12 @@ class Day:
             self.decided.append(request["Key"]["job"]["S"])
         return answer
 
-    def _parts(self, misfortune: Misfortune) -> Parts:
-        clients: Any = SimpleNamespace(**{name: Mortal(getattr(self.raw, name), misfortune) for name in SERVICES})
-        clients.sqs = Mortal(self.queue, misfortune)
-        clients.dynamodb = Mortal(_Seen(self.raw.dynamodb, self._update), misfortune)
+    def _parts(self, run_crash: RunCrash) -> Parts:
+        clients: Any = SimpleNamespace(
+            **{name: CrashingClient(getattr(self.raw, name), run_crash) for name in SERVICES}
+        )
+        clients.sqs = CrashingClient(self.queue, run_crash)
+        clients.dynamodb = CrashingClient(_Recorded(self.raw.dynamodb, self._update), run_crash)
         deployed_environment = DeployedEnvironment(
             watch="day",
             table="record",
@@ -125,10 +127,10 @@ class Day:
 
 
 def new_day(
-    raw: Any, clock: Clock, *, seed: int, unlucky: float, sweep_every: float, lines: tuple[Line, ...] = LINES
+    raw: Any, clock: Clock, *, seed: int, crash_chance: float, sweep_every: float, lines: tuple[Line, ...] = LINES
 ) -> Day:
     """Return a random day; the same seed gives the same day."""
     chance = random.Random(seed)
     queue = Queue(clock, chance)
     world = World(lines, clock, queue, chance, raw, raw.jobs)
-    return Day(world, clock, queue, chance, raw, unlucky, sweep_every)
+    return Day(world, clock, queue, chance, raw, crash_chance, sweep_every)

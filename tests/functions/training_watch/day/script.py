@@ -8,7 +8,7 @@ MOST = 3
 EVERY = 20
 """Minutes of training between two checkpoints."""
 SICK = ("nan", "loss-spike", "stall", "throughput")
-PASSING = {
+TEMPORARY = {
     "service": ("Failed", "Failed", "InternalServerError: We encountered an internal error. Please try again."),
     "capacity": ("Failed", "Failed", "CapacityError: Unable to provision requested ML compute capacity."),
     "spot": ("Stopped", "MaxWaitTimeExceeded", ""),
@@ -23,7 +23,7 @@ FINAL = {
 
 
 @dataclass(frozen=True)
-class Fate:
+class JobEnd:
     """The end of one job, some minutes after its training began."""
 
     kind: str
@@ -35,7 +35,7 @@ class Line:
     """A job and its restarts."""
 
     root: str
-    fates: tuple[Fate, ...]
+    job_ends: tuple[JobEnd, ...]
     starts: int = 0
     """Minute of the day."""
     watched: bool = True
@@ -68,40 +68,40 @@ def outcomes(line: Line) -> Iterator[Outcome]:
     most = 1 if line.root.startswith("frugal-") else MOST
     begins, given, place = 0, None, f"runs/{line.root}"
     whole: list[tuple[int, str]] = []
-    for attempt, fate in enumerate(line.fates):
+    for attempt, job_end in enumerate(line.job_ends):
         name = f"{line.root}-r{attempt}" if attempt else line.root
-        steps = range(begins + EVERY, begins + fate.minute, EVERY) if line.checkpoints else range(0)
+        steps = range(begins + EVERY, begins + job_end.minute, EVERY) if line.checkpoints else range(0)
         whole += [(step, f"{name}/checkpoint-{step}") for step in steps]
-        decision, reported = _decision(line, fate, attempt, most, bool(whole))
+        decision, reported = _decision(line, job_end, attempt, most, bool(whole))
         yield Outcome(job=name, begins_at=begins, place=place, given=given, decision=decision, reported=reported)
         if decision != "restart":
             return
         begins, origin = max(whole, default=(0, ""))
-        if fate.kind in SICK:
+        if job_end.kind in SICK:
             given, whole = origin, [(begins, origin)]
             place = f"runs/{line.root}/{line.root}-r{attempt + 1}"
         elif given:
             given = None
 
 
-def _decision(line: Line, fate: Fate, attempt: int, most: int, whole: bool) -> tuple[str | None, frozenset[str]]:
+def _decision(line: Line, job_end: JobEnd, attempt: int, most: int, whole: bool) -> tuple[str | None, frozenset[str]]:
     if not line.watched:
         return None, frozenset()
-    if fate.kind in SICK and not line.checkpoints:
+    if job_end.kind in SICK and not line.checkpoints:
         return "leave", frozenset({"notice", "completed"})
-    stopped = frozenset({"stop"}) if fate.kind in SICK else frozenset[str]()
-    if fate.kind in FINAL:
-        return "leave", frozenset({"completed"} if FINAL[fate.kind][0] == "Completed" else {"leave"})
-    if attempt == most or (fate.kind in SICK and not whole):
+    stopped = frozenset({"stop"}) if job_end.kind in SICK else frozenset[str]()
+    if job_end.kind in FINAL:
+        return "leave", frozenset({"completed"} if FINAL[job_end.kind][0] == "Completed" else {"leave"})
+    if attempt == most or (job_end.kind in SICK and not whole):
         return "give_up", stopped | {"give_up"}
     if line.name_taken:
         return "give_up", stopped | {"restart", "give_up"}
     return "restart", stopped | {"restart"}
 
 
-def _line(root: str, fates: str, starts: int, **words: bool) -> Line:
-    pairs = (fate.split("@") for fate in fates.split())
-    return Line(root, tuple(Fate(kind, int(minute)) for kind, minute in pairs), starts, **words)
+def _line(root: str, job_ends: str, starts: int, **words: bool) -> Line:
+    pairs = (job_end.split("@") for job_end in job_ends.split())
+    return Line(root, tuple(JobEnd(kind, int(minute)) for kind, minute in pairs), starts, **words)
 
 
 LINES = (

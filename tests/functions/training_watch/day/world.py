@@ -11,7 +11,7 @@ from typing import Any
 
 from local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
-from tests.functions.training_watch.day.script import EVERY, FINAL, PASSING, SICK, Fate, Line
+from tests.functions.training_watch.day.script import EVERY, FINAL, SICK, TEMPORARY, JobEnd, Line
 
 BUCKET = "checkpoints-of-ours"
 FILES = ("model.safetensors", "optimizer.pt", "trainer_state.json")
@@ -80,17 +80,17 @@ class World:
         """Return the objects under a prefix, by path."""
         return self.raw.read(uri.removeprefix(f"s3://{BUCKET}/").rstrip("/") + "/")
 
-    def line_of(self, name: str) -> tuple[Line, Fate] | None:
+    def line_of(self, name: str) -> tuple[Line, JobEnd] | None:
         """Return a job's series and its end; other names are unrelated jobs."""
         for line in self.lines:
             if name == line.root:
-                return line, line.fates[0]
+                return line, line.job_ends[0]
         job = self.jobs[name]
         tags = {tag["Key"]: tag["Value"] for tag in job.tags}
         for line in self.lines:
             if tags.get("llm-fleet:root") == line.root:
                 attempt = int(tags["llm-fleet:attempt"])
-                return line, line.fates[min(attempt, len(line.fates) - 1)]
+                return line, line.job_ends[min(attempt, len(line.job_ends) - 1)]
         return None
 
     def _submit(self, line: Line) -> None:
@@ -124,14 +124,14 @@ class World:
         found = self.line_of(name)
         if found is None:
             return
-        line, fate = found
+        line, job_end = found
         self._changed(name)
-        if fate.kind == "capacity":
-            self.at(60, lambda: self._end(name, PASSING["capacity"]))
+        if job_end.kind == "capacity":
+            self.at(60, lambda: self._end(name, TEMPORARY["capacity"]))
             return
-        self.at(120, lambda: self._train(name, line, fate))
+        self.at(120, lambda: self._train(name, line, job_end))
 
-    def _train(self, name: str, line: Line, fate: Fate) -> None:
+    def _train(self, name: str, line: Line, job_end: JobEnd) -> None:
         job: TrainingJob = self.jobs[name]
         job.move("InProgress", "Training", "")
         self._changed(name)
@@ -142,23 +142,23 @@ class World:
                  and path.startswith("checkpoint-")]  # fmt: skip
         begins = self.began[name] = max(steps, default=0)
         if uri:
-            for minute in range(EVERY, fate.minute + (60 if fate.kind in SICK else 0), EVERY):
+            for minute in range(EVERY, job_end.minute + (60 if job_end.kind in SICK else 0), EVERY):
                 self.at(minute * 60, lambda step=begins + minute: self._save(name, uri, step, FILES))
             # An incomplete checkpoint, newer than all complete ones.
-            self.at(fate.minute * 60 - 150, lambda: self._save(name, uri, begins + fate.minute - 2, FILES[:1]))
-        self.at(fate.minute * 60, lambda: self._befall(name, line, fate))
+            self.at(job_end.minute * 60 - 150, lambda: self._save(name, uri, begins + job_end.minute - 2, FILES[:1]))
+        self.at(job_end.minute * 60, lambda: self._cause(name, line, job_end))
 
-    def _befall(self, name: str, line: Line, fate: Fate) -> None:
-        if fate.kind in SICK:
-            bad_since, seen_after = self.clock.now, DATAPOINTS[fate.kind] * 60
-            self.at(seen_after, lambda: self.sick.update({name: (fate.kind, bad_since)}))
+    def _cause(self, name: str, line: Line, job_end: JobEnd) -> None:
+        if job_end.kind in SICK:
+            bad_since, seen_after = self.clock.now, DATAPOINTS[job_end.kind] * 60
+            self.at(seen_after, lambda: self.sick.update({name: (job_end.kind, bad_since)}))
             if not line.checkpoints:
                 self.at(3600, lambda: self._end(name, FINAL["complete"]))
             return
-        if fate.kind == "recovered":
+        if job_end.kind == "recovered":
             self._alarm(name, "loss-spike", self.clock.now)
             self._alarm(name, "loss-spike", self.clock.now, state="OK")
-        self._end(name, (PASSING | FINAL)[fate.kind])
+        self._end(name, (TEMPORARY | FINAL)[job_end.kind])
 
     def _save(self, name: str, uri: str, step: int, files: tuple[str, ...]) -> None:
         if self.jobs[name].reported["TrainingJobStatus"] not in ("InProgress", "Stopping"):
