@@ -58,6 +58,16 @@ class Document:
     problems: list[Problem] = field(default_factory=list[Problem])
     """Errors in values that the reader had to leave out."""
 
+    def value_at(self, path: tuple[PathPart, ...]) -> Any:
+        """Return the value at `path`, in keys, as it is written in the file; `None` if there is none."""
+        value: Any = self.data
+        for part in path:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
     def locate(self, problem: Problem) -> LocatedProblem:
         """Return `problem` with its line: that of its own path, or of the nearest parent."""
         path = problem.path

@@ -116,15 +116,15 @@ _FEW = 4
 """So many choices are named in a remedy."""
 
 
-def in_units(problem: Problem, path: tuple[PathPart, ...]) -> Problem:
+def in_units(problem: Problem, path: tuple[PathPart, ...], written: Any) -> Problem:
     """Return `problem` with its numbers in the units of the file, if its field has units; any other unchanged.
 
-    `path`: that of the problem in attribute names, with the kinds of mappings.
+    `path`: that of the problem in attribute names, with the kinds of mappings. `written`: the value in the file.
     """
     quantity = unit_at(Fleet, path)
     if quantity is None or type(problem.value) is not int:
         return problem
-    given = quantity.text(problem.value)
+    given = written if isinstance(written, str) else quantity.text(problem.value)
     if isinstance(problem, OutOfRange):
         return problem.written_by(quantity.text, f"`{quantity.text(problem.nearest)}`", given)
     return replace(problem, value=given)

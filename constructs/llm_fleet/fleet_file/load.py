@@ -250,7 +250,7 @@ def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | Non
     if fleet is not None:
         fleet.set_directory(directory)
         checked = [*check_fleet(fleet), *_check_files(fleet, directory)]
-        found = [_in_file(problem, fleet) for problem in checked if not is_unresolved(problem)]
+        found = [_in_file(problem, fleet, document) for problem in checked if not is_unresolved(problem)]
         found = [_without_own_key(problem) for problem in found if draft.is_known(problem)]
         causes = [*problems, *found]
         problems += [each for each in found if not any(each is not cause and _follows(each, cause) for cause in causes)]
@@ -321,10 +321,11 @@ def _without_own_key(problem: Problem) -> Problem:
     return replace(problem, path=problem.path[:-1]) if problem.path[-1:] == (OWN_KEY,) else problem
 
 
-def _in_file(problem: Problem, fleet: Fleet) -> Problem:
+def _in_file(problem: Problem, fleet: Fleet, document: Document) -> Problem:
     """Return `problem`, which a rule gave in attribute names, in the keys and units of the file."""
     path = _with_kind(problem.path, fleet)
-    return replace(in_units(problem, path), path=as_written(Fleet, path))
+    written = as_written(Fleet, path)
+    return replace(in_units(problem, path, document.value_at(written)), path=written)
 
 
 def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:
