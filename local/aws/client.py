@@ -180,13 +180,13 @@ class LocalAws:
         DescribeTrainingJob's response with times in milliseconds. Raises `HTTPError` for an unknown job.
         """
         job = {"name": name, "status": status, "secondary": secondary, "reason": reason}
-        reported = self._steer({"job": job, "region": region or self.region})
-        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in reported.items()}
+        described = self._steer({"job": job, "region": region or self.region})
+        detail = {key: round(value * 1000) if key.endswith("Time") else value for key, value in described.items()}
         event = {
             "Source": "aws.sagemaker",
             "DetailType": "SageMaker Training Job State Change",
             "Detail": json.dumps(detail),
-            "Resources": [reported["TrainingJobArn"]],
+            "Resources": [described["TrainingJobArn"]],
         }
         self.client("events", region).put_events(Entries=[event])
         return detail

@@ -47,8 +47,8 @@ class ForkServer:
         finally:
             os.close(request)
             os.close(answer)
-        with open(answered, "rb") as reported:
-            process = reported.read()
+        with open(answered, "rb") as response:
+            process = response.read()
         if not process:
             raise RuntimeError(f"the process that forks has ended with {self._process.wait()}")
         return int(process)
@@ -87,14 +87,14 @@ def fork_for_each_request(prepare: Callable[[], None], work: Callable[[list[str]
 
 def _set_up(request: int, files: Sequence[int]) -> list[str]:
     """Set environment and files from a request; return its arguments."""
-    with open(request, "rb") as reported:
-        reported.seek(0)
-        wanted = json.load(reported)
-    given, said, *_ = files
-    for file, place in ((given, 0), (said, 1), (said, 2)):
+    with open(request, "rb") as message:
+        message.seek(0)
+        wanted = json.load(message)
+    standard_input, output, *_ = files
+    for file, place in ((standard_input, 0), (output, 1), (output, 2)):
         os.dup2(file, place)
-    os.close(given)
-    os.close(said)
+    os.close(standard_input)
+    os.close(output)
     os.environ.clear()
     os.environ.update(wanted["environment"])
     return wanted["arguments"]

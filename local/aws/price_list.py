@@ -27,10 +27,10 @@ class PriceList:
         self._lock = Lock()
         self._products: list[dict[str, Any]] = []
 
-    def add(self, reported: Mapping[str, Any]) -> dict[str, Any]:
+    def add(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Add `products`: each has `service_code`, `attributes`, `unit`, and `usd` as text."""
         with self._lock:
-            for one in reported["products"]:
+            for one in requested["products"]:
                 self._products.append(_product(one, sku=f"LOCAL{len(self._products):011d}"))
         return {}
 
@@ -61,21 +61,21 @@ def _is_requested(product: Mapping[str, Any], requested: Mapping[str, Any]) -> b
     )
 
 
-def _product(reported: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
+def _product(product: Mapping[str, Any], *, sku: str) -> dict[str, Any]:
     """Return a product in the format of the service's responses (user guide, GetProducts)."""
     term, rate = f"{sku}.JRTCKXETXF", f"{sku}.JRTCKXETXF.6YS6EN2CT7"
     dimension: dict[str, Any] = {
-        "unit": reported["unit"],
+        "unit": product["unit"],
         "endRange": "Inf",
         "description": "added by a test",
         "appliesTo": [],
         "rateCode": rate,
         "beginRange": "0",
-        "pricePerUnit": {"USD": reported["usd"]},
+        "pricePerUnit": {"USD": product["usd"]},
     }
     return {
-        "product": {"productFamily": "Compute Instance", "attributes": dict(reported["attributes"]), "sku": sku},
-        "serviceCode": reported["service_code"],
+        "product": {"productFamily": "Compute Instance", "attributes": dict(product["attributes"]), "sku": sku},
+        "serviceCode": product["service_code"],
         "terms": {
             "OnDemand": {
                 term: {

@@ -51,8 +51,8 @@ class Oracle:
 
     def schema(self, configuration: Mapping[str, Any], cluster_name: str = "cluster") -> list[SchemaMessage]:
         """Return the schema's errors in a configuration: unknown keys, types, enumerations, patterns."""
-        said = self._request("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
-        return [SchemaMessage(**one) for one in said]
+        answer = self._request("schema", configuration=without_tokens(configuration), cluster_name=cluster_name)
+        return [SchemaMessage(**one) for one in answer]
 
     def validate(
         self, configuration: Mapping[str, Any], cluster_name: str = "cluster", *, around: AccountContext = _AS_IT_SHOULD
@@ -62,10 +62,10 @@ class Oracle:
         AWS is emulated, with all resources that the configuration names, except as set in `around`.
         """
         plain = without_tokens(configuration)
-        said = self._request(
+        answer = self._request(
             "validate", configuration=plain, cluster_name=cluster_name, account_context=around.as_json()
         )
-        return [Finding(**one) for one in said]
+        return [Finding(**one) for one in answer]
 
     def execute(self, validator: str, **arguments: Any) -> list[Finding]:
         """Return the messages of one validator, by its class name and the arguments of its `_validate`."""
@@ -85,14 +85,14 @@ class Oracle:
         of 0 beforehand. Raises `OracleFailed` if ParallelCluster itself raises an exception.
         """
         login = login_nodes_stopped if isinstance(login_nodes_stopped, bool) else list(login_nodes_stopped)
-        said = self._request(
+        answer = self._request(
             "update",
             old=without_tokens(old),
             new=without_tokens(new),
             fleet_stopped=fleet_stopped,
             login_nodes_stopped=login,
         )
-        return [Change(**one) for one in said]
+        return [Change(**one) for one in answer]
 
     def close(self) -> None:
         """End the process; the next request starts a new one."""

@@ -55,8 +55,8 @@ class FunctionProcess:
 
         `around`: a context manager around the run itself; everything that it needs was read from the services before.
         """
-        reported = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
-        function: dict[str, Any] = reported["Configuration"]
+        found = self._services.call("lambda", region, "GetFunction", {"FunctionName": function_arn})
+        function: dict[str, Any] = found["Configuration"]
         _reject_unserved(function)
         seconds = int(function.get("Timeout", 3))
         with tempfile.TemporaryDirectory(prefix="local-aws-lambda-") as folder:
@@ -140,22 +140,22 @@ def _run(handler: str, seconds: int, event: Mapping[str, Any], task: Path, envir
         arguments = [handler, str(seconds), str(task), str(answer)]
         process = handler_forks().fork(arguments, environment, [its_input.fileno(), its_output])
         os.close(its_output)
-        said, timed_out = _read(output, seconds)
+        text, timed_out = _read(output, seconds)
         if timed_out:
             os.killpg(process, signal.SIGKILL)
-            said += output.readall()
+            text += output.readall()
     returned = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
-    lines = said.decode(errors="replace").splitlines()[-_LOG_LINES_REPORTED:]
+    lines = text.decode(errors="replace").splitlines()[-_LOG_LINES_REPORTED:]
     return Run(ended_well=answer.exists(), timed_out=timed_out, log="\n".join(lines), returned=returned)
 
 
 def _read(output: io.FileIO, seconds: float) -> tuple[bytes, bool]:
     """Return the output until the end or the timeout, and whether the timeout was first."""
-    said = b""
+    text = b""
     deadline = time.monotonic() + seconds
     while select.select([output], [], [], max(0, deadline - time.monotonic()))[0]:
         part = output.read(65536)
         if not part:
-            return said, False
-        said += part
-    return said, True
+            return text, False
+        text += part
+    return text, True

@@ -21,7 +21,7 @@ def described(stack: Mapping[str, Any], configuration: Mapping[str, Any], versio
     arn, name = str(stack["StackId"]), str(stack["StackName"])
     created = stack["CreationTime"].isoformat()
     head = named.section(configuration, "HeadNode")
-    reported: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "clusterName": name,
         "clusterStatus": stack["StackStatus"],
         "cloudFormationStackStatus": stack["StackStatus"],
@@ -38,10 +38,10 @@ def described(stack: Mapping[str, Any], configuration: Mapping[str, Any], versio
         "headNode.state": "running",
     }
     if str(named.section(head, "Networking").get("ElasticIp", "false")).lower() != "false":
-        reported["headNode.publicIpAddress"] = _PUBLIC_ADDRESS
+        attributes["headNode.publicIpAddress"] = _PUBLIC_ADDRESS
     for number, pool in enumerate(named.login_pools(configuration)):
-        reported |= {f"loginNodes.{number}.{key}": value for key, value in _login_pool(pool, arn).items()}
-    return reported
+        attributes |= {f"loginNodes.{number}.{key}": value for key, value in _login_pool(pool, arn).items()}
+    return attributes
 
 
 def _login_pool(pool: Mapping[str, Any], arn: str) -> dict[str, Any]:

@@ -81,8 +81,8 @@ def _suppressed(finding: Finding, suppressed: Sequence[str]) -> bool:
 
 def _invalid(findings: Sequence[Finding]) -> str:
     in_order = sorted(findings, key=lambda one: _LEVELS.index(one.level))
-    reported = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
-    return json.dumps(reported)
+    error = {"message": "Invalid cluster configuration.", "configuration_validation_errors": _errors(in_order)}
+    return json.dumps(error)
 
 
 def _errors(findings: Sequence[Finding]) -> list[dict[str, str]]:

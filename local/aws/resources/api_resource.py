@@ -129,14 +129,13 @@ class ApiResource:
         for call in self._spec.create:
             given = by_name if call.by_name else None
             at.created |= make_call(call, at, by_name=given, may_drop=lambda path: path[0] in later) or {}
-            at.ref = search(
-                self._spec.ref, at.words()
-            )  # read immediately, so that a later failure can delete the resource
+            # Read immediately, so that a later failure can delete the resource.
+            at.ref = search(self._spec.ref, at.words())
         at.ref = search(self._spec.ref, at.words())
         if not isinstance(at.ref, str):
-            reported = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
+            response = {key: value for key, value in at.created.items() if key != "ResponseMetadata"}
             # Source: emulation, an error in a table or in moto
-            raise ResourceFailed(f"{self._spec.type}: creation returned no id; response of the service: {reported}")
+            raise ResourceFailed(f"{self._spec.type}: creation returned no id; response of the service: {response}")
 
     def _call_update(self, at: Situation, changed: frozenset[str]) -> None:
         elsewhere = frozenset[str]().union(*(one.triggers for one in self._spec.settings)) | set(self._spec.recorded)

@@ -14,16 +14,16 @@ def forgotten(output_shape: Any, given: Mapping[str, Any], response: Mapping[str
 
     Only names in the operation's model are checked: the real service does not return others either.
     """
-    tellable = {plain(name) for name in _member_names(output_shape, _DEPTH)}
+    returnable = {plain(name) for name in _member_names(output_shape, _DEPTH)}
     return [
         name
         for name, value in given.items()
-        if plain(name) in tellable and _is_plain(value) and not _reported(value, _values_of(plain(name), response))
+        if plain(name) in returnable and _is_plain(value) and not _returned(value, _values_of(plain(name), response))
     ]
 
 
-def _reported(given: Any, values: Iterator[Any]) -> bool:
-    return any(not _is_plain(reported) or _text(reported) == _text(given) for reported in values)
+def _returned(given: Any, values: Iterator[Any]) -> bool:
+    return any(not _is_plain(value) or _text(value) == _text(given) for value in values)
 
 
 def _text(value: Any) -> list[str]:

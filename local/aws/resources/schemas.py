@@ -33,7 +33,7 @@ def value_problems(resource_type: str, properties: Mapping[str, Any]) -> list[st
     schema = schema_of(resource_type)
     if schema is None:
         return [f"CloudFormation has no resource type {resource_type}"]
-    problems = [_reported(error) for error in _validator(resource_type).iter_errors(dict(properties))]  # pyright: ignore
+    problems = [_message(error) for error in _validator(resource_type).iter_errors(dict(properties))]  # pyright: ignore
     return problems + [f"{path} is read-only" for path in _read_only_given(schema, properties)]
 
 
@@ -110,7 +110,7 @@ def dereferenced(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[
     return schema
 
 
-def _reported(error: ValidationError) -> str:
+def _message(error: ValidationError) -> str:
     if error.context:
         error = cast(ValidationError, best_match(error.context))
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")

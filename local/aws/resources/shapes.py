@@ -49,8 +49,8 @@ def model_problems(shape: Any, value: Any, path: str = "") -> list[str]:
         return _structure_problems(shape, cast(Mapping[str, Any], value), path)
     if kind == "list" and isinstance(value, list):
         items = cast(list[Any], value)
-        reported = [f"{path}: {len(items)} items; {text}" for text in _outside(len(items), shape.metadata)]
-        return reported + [
+        problems = [f"{path}: {len(items)} items; {text}" for text in _outside(len(items), shape.metadata)]
+        return problems + [
             one for index, item in enumerate(items) for one in model_problems(shape.member, item, f"{path}[{index}]")
         ]
     if kind == "map" and isinstance(value, Mapping):
@@ -64,22 +64,22 @@ def model_problems(shape: Any, value: Any, path: str = "") -> list[str]:
 
 
 def _structure_problems(shape: Any, value: Mapping[str, Any], path: str) -> list[str]:
-    reported = [f"{path or 'input'}: {name} is required" for name in shape.required_members if name not in value]
+    problems = [f"{path or 'input'}: {name} is required" for name in shape.required_members if name not in value]
     for name, member in value.items():
         if name in shape.members:
-            reported += model_problems(shape.members[name], member, f"{path}.{name}" if path else name)
-    return reported
+            problems += model_problems(shape.members[name], member, f"{path}.{name}" if path else name)
+    return problems
 
 
 def _string_problems(shape: Any, value: str, path: str) -> list[str]:
-    reported: list[str] = []
+    problems: list[str] = []
     if getattr(shape, "enum", None) and value not in shape.enum:
-        reported.append(f"{path}: {value!r} is not one of {', '.join(shape.enum)}")
-    reported += [f"{path}: {len(value)} characters; {text}" for text in _outside(len(value), shape.metadata)]
+        problems.append(f"{path}: {value!r} is not one of {', '.join(shape.enum)}")
+    problems += [f"{path}: {len(value)} characters; {text}" for text in _outside(len(value), shape.metadata)]
     pattern = shape.metadata.get("pattern")
     if pattern and _fails(pattern, value):
-        reported.append(f"{path}: {value!r} does not match {pattern}")
-    return reported
+        problems.append(f"{path}: {value!r} does not match {pattern}")
+    return problems
 
 
 def _fails(pattern: str, value: str) -> bool:

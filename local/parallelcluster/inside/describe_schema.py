@@ -22,23 +22,23 @@ def is_many(field: fields.Field) -> bool:
 
 def limits(validators: list) -> dict:
     """Return the limits of a field's validators."""
-    reported = {}
+    found = {}
     for one in validators:
         if isinstance(one, validate.OneOf):
-            reported["one_of"] = list(one.choices)
+            found["one_of"] = list(one.choices)
         elif isinstance(one, validate.Range):
-            reported["range"] = [one.min, one.max]
+            found["range"] = [one.min, one.max]
         elif isinstance(one, validate.Length):
-            reported["length"] = [one.equal or one.min, one.equal or one.max]
+            found["length"] = [one.equal or one.min, one.equal or one.max]
         elif isinstance(one, validate.Regexp):
-            reported["regex"] = re.compile(one.regex).pattern
+            found["regex"] = re.compile(one.regex).pattern
         elif isinstance(one, validate.And):
-            reported.update(limits(list(one.validators)))
-    return reported
+            found.update(limits(list(one.validators)))
+    return found
 
 
-def describe(schema: Schema, prefix: str, reported: dict) -> dict:
-    """Add every key of a schema below a path to `reported`, and return it."""
+def describe(schema: Schema, prefix: str, found: dict) -> dict:
+    """Add every key of a schema below a path to `found`, and return it."""
     for name, field in schema.fields.items():
         inner = field.inner if isinstance(field, fields.List) else field
         path = f"{prefix}{field.data_key or name}{'[]' if is_many(field) else ''}"
@@ -50,10 +50,10 @@ def describe(schema: Schema, prefix: str, reported: dict) -> dict:
         if field.required:
             facts["required"] = True
         facts.update(limits([*inner.validators, *([] if inner is field else field.validators)]))
-        reported[path] = facts
+        found[path] = facts
         if isinstance(inner, fields.Nested):
-            describe(inner.schema, f"{path}/", reported)
-    return reported
+            describe(inner.schema, f"{path}/", found)
+    return found
 
 
 if __name__ == "__main__":

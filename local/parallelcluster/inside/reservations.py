@@ -18,7 +18,7 @@ def reservations(
 
     A resource group holds one reservation for each compute resource that names the group.
     """
-    reported: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for queue in named.queues(configuration):
         for resource in named.compute_resources(queue):
             target = resource.get("CapacityReservationTarget") or queue.get("CapacityReservationTarget") or {}
@@ -26,13 +26,13 @@ def reservations(
             if not (name or group):
                 continue
             for number, instance_type in enumerate(named.instance_types(resource) or [DEFAULT_TYPE]):
-                reservation_id = str(name) if name else f"cr-{len(reported) + number:017x}"
-                reported.setdefault(
+                reservation_id = str(name) if name else f"cr-{len(found) + number:017x}"
+                found.setdefault(
                     reservation_id, _reservation(reservation_id, group, instance_type, queue, resource, platform)
                 )
     for name, facts in account_context.reservations.items():
-        reported[name] = reported.get(name, {"CapacityReservationId": name, "group": None}) | facts
-    return reported
+        found[name] = found.get(name, {"CapacityReservationId": name, "group": None}) | facts
+    return found
 
 
 def _reservation(

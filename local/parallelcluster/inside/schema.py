@@ -52,10 +52,10 @@ def messages(rejected: ValidationError) -> list[dict[str, str]]:
     return [{"path": "/".join(path), "message": text} for path, text in _flat(rejected.messages, ())]
 
 
-def _flat(said: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
-    if isinstance(said, dict):
-        own = {key: (*path, str(key)) if key != "_schema" else path for key in said}
-        return [one for key, value in said.items() for one in _flat(value, own[key])]
-    if isinstance(said, list):
-        return [one for value in said for one in _flat(value, path)]
-    return [(path, str(said))]
+def _flat(errors: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], str]]:
+    if isinstance(errors, dict):
+        own = {key: (*path, str(key)) if key != "_schema" else path for key in errors}
+        return [one for key, value in errors.items() for one in _flat(value, own[key])]
+    if isinstance(errors, list):
+        return [one for value in errors for one in _flat(value, path)]
+    return [(path, str(errors))]

@@ -38,7 +38,7 @@ def validate(configuration: dict[str, Any], cluster_name: str, account_context: 
         except ValidationError as rejected:
             return [_error("ClusterSchema", f"{one['path']}: {one['message']}") for one in messages(rejected)]
         try:
-            return _reported(cluster.validate(None, ValidatorContext()))
+            return _messages(cluster.validate(None, ValidatorContext()))
         except AWSClientError as unanswered:
             # pcluster/models/cluster.py ends its validation here too, without the other validators.
             return [_error("ConfigValidationError", f"Invalid cluster configuration: {unanswered}")]
@@ -47,10 +47,10 @@ def validate(configuration: dict[str, Any], cluster_name: str, account_context: 
 def execute(validator: str, validator_arguments: dict[str, Any]) -> list[dict[str, str]]:
     """Return the messages of one validator for its arguments."""
     with answering({}, AccountContext(), _create_resources({}, AccountContext())):
-        return _reported(_validators()[validator]().execute(**validator_arguments))
+        return _messages(_validators()[validator]().execute(**validator_arguments))
 
 
-def _reported(results: list[ValidationResult]) -> list[dict[str, str]]:
+def _messages(results: list[ValidationResult]) -> list[dict[str, str]]:
     return [{"validator": one.validator_type, "level": str(one.level), "message": one.message} for one in results]
 
 

@@ -26,12 +26,12 @@ def _without_unknown(as_moto_does: Any) -> Any:
     def is_action_permitted(
         self: Any, action: str, resource: str = "*", principal: Any = None, values: Any = None
     ) -> Any:
-        said = self._statement
-        if not said.get("Condition") or values is not None:
+        statement = self._statement
+        if not statement.get("Condition") or values is not None:
             return as_moto_does(self, action, resource, principal, values)
-        if said.get("Effect") == "Deny":
+        if statement.get("Effect") == "Deny":
             return PermissionResult.NEUTRAL
-        rest = IAMPolicyStatement({name: value for name, value in said.items() if name != "Condition"})
+        rest = IAMPolicyStatement({name: value for name, value in statement.items() if name != "Condition"})
         return as_moto_does(rest, action, resource, principal, values)
 
     return is_action_permitted
