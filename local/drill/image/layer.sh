@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Builds one layer of a node image into a folder. It runs in a mount namespace of its own: killed at any point, it
-# leaves no mount behind.
-# Usage: layer.sh base  RECIPE OUT SUITE MIRROR...   a whole root in OUT/root; what is in OUT/extra is added
-#        layer.sh slurm RECIPE OUT BASE_ROOT         what differs from BASE_ROOT in OUT/root, packages in OUT/packages
+# Builds one layer of a node image into a folder. It runs in a private mount namespace, so that no mount remains if it
+# is killed.
+# Usage: layer.sh base  RECIPE OUT SUITE MIRROR...   a complete root in OUT/root, with the files in OUT/extra
+#        layer.sh slurm RECIPE OUT BASE_ROOT         differences from BASE_ROOT in OUT/root, packages in OUT/packages
 set -euo pipefail
 kind="$1" recipe="$2" out="$3"
 shift 3
 
-# Packages of a list, comments left out.
+# Prints the packages of a list, without comments.
 listed() {
   grep -v '^#' "$1"
 }
 
-# Runs a command inside a root, with the recipe at /mnt and the machine's way to resolve names.
+# Runs a command in a root, with the recipe at /mnt and the machine's DNS configuration.
 inside() {
   local root="$1"
   shift
@@ -20,7 +20,7 @@ inside() {
     HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# Nothing is written where it would be read again: a build that was killed is thrown away whole.
+# Nothing is written to a path that a later build reads: the result of a killed build is deleted.
 fast=(force-unsafe-io 'path-exclude=/usr/share/man/*' 'path-exclude=/usr/share/locale/*'
   'path-exclude=/usr/share/doc/*' 'path-include=/usr/share/doc/*/copyright')
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The first process of a node, in namespaces of its own: gives it network, mounts and root, then becomes its systemd.
-# Usage: boot.sh NODE_FOLDER SYSTEMD_ARGUMENT..., with the variables below. It runs before the node has anything of
-# its own, so it sees the machine's files; its mounts are invisible to others (the mount namespace is private).
+# The first process of a node, in its own namespaces: it configures network, mounts and root, then executes systemd.
+# Usage: boot.sh NODE_FOLDER SYSTEMD_ARGUMENT..., with the variables below. It starts before the node has its own root,
+# so it sees the machine's files; its mounts are invisible to other processes (the mount namespace is private).
 set -euo pipefail
 
 folder="$1"
@@ -10,10 +10,10 @@ name="${DRILL_NAME:?}" address="${DRILL_ADDRESS:?}" prefix="${DRILL_PREFIX:?}" g
 cluster_netns="${DRILL_CLUSTER_NETNS:?}" cable="${DRILL_CABLE:?}" mac="${DRILL_MAC:?}"
 root="${folder}/root"
 
-# Outside, this process has another number: the machine's /proc, which is still mounted, shows it.
+# On the machine, this process has another id: the machine's /proc, which is still mounted, shows it.
 read -r outside _ </proc/self/stat
 
-# A cable from the cluster's bridge to this node. `netns 1` is this process, in its own count.
+# A veth pair from the cluster's bridge to this node. `netns 1` is this process, which has id 1 in its namespace.
 network() {
   nsenter --net="${cluster_netns}" ip link add "${cable}" mtu 1500 master bridge up type veth \
     peer name eth0 address "${mac}" netns 1
@@ -26,7 +26,7 @@ route add default via ${gateway}
 EOF
 }
 
-# Every hierarchy that the machine has, seen from the node's own group: systemd may do in it as it likes.
+# Every cgroup hierarchy of the machine, with the node's group as root, which systemd may change.
 control_groups() {
   local place
   if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
@@ -45,7 +45,7 @@ control_groups() {
   done
 }
 
-# A /dev without the machine's disks: a step that asks for /dev/nvme1n1 does not find the machine's.
+# A /dev without the machine's disks: a step that searches for /dev/nvme1n1 does not find that of the machine.
 devices() {
   local dev="${root}/dev" node
   mount -t tmpfs -o mode=755,nosuid,size=4M tmpfs "${dev}"
@@ -66,7 +66,7 @@ devices() {
   ln -s /proc/self/fd/2 "${dev}/stderr"
 }
 
-# Settings of the kernel that belong to the machine as a whole can be read, those of the node's network written.
+# Kernel settings of the whole machine are read-only; those of the node's network are writable.
 kernel() {
   mount -t proc -o nosuid,nodev,noexec proc "${root}/proc"
   mount --bind "${root}/proc/sys" "${root}/proc/sys"
@@ -76,7 +76,7 @@ kernel() {
   mount -t sysfs -o ro,nosuid,nodev,noexec sysfs "${root}/sys"
 }
 
-# What the machine shares with the node (bound with everything below), and memory in place of instance storage.
+# Folders that the machine shares with the node (recursive bind mounts), and memory in place of instance storage.
 extra() {
   local kind where what
   while IFS=$'\t' read -r kind where what; do
@@ -106,7 +106,7 @@ mkdir -p .old
 pivot_root . .old
 umount -l /.old
 rmdir /.old
-# systemd says on the socket when it has booted. The node may not set the machine's clock or load modules into its kernel.
+# systemd reports on the socket when it has booted. The node may not set the machine's clock or load kernel modules.
 exec setpriv --bounding-set=-sys_time,-sys_module,-sys_rawio \
   env -i container=llm-fleet-drill NOTIFY_SOCKET=/run/notify/socket \
   PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts itself into control groups and becomes a command. Usage: join.sh GROUP... -- COMMAND...
+# Adds itself to control groups and executes a command. Usage: join.sh GROUP... -- COMMAND...
 set -euo pipefail
 
 while [[ "$1" != -- ]]; do

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# What the HyperPod AMI does by itself where the group has no OnCreate (SageMaker developer guide): accounting with
-# MariaDB on the controller, Slurm's daemons started, file systems mounted. Docker, Enroot, Pyxis and SSH keys, which
-# it sets up too, are left out: the drill's image has what it has. Texts and order are the drill's own: the AMI's are not
-# public.
+# Emulates what the HyperPod AMI configures when the group has no OnCreate (SageMaker developer guide): accounting with
+# MariaDB on the controller, Slurm's daemons, mounts of file systems. Not emulated: Docker, Enroot, Pyxis and SSH keys,
+# which the AMI also configures. Texts and order are those of the drill: those of the AMI are not public.
 # Usage: ami_configures.sh ROLE CONTROLLER_ADDRESS [DEVICE MOUNT_PATH KIND]...
 # Source: assumption hyperpod-ami-configures-by-itself
 set -euo pipefail
@@ -47,7 +46,7 @@ AccountingStorageHost=$(hostname)
 JobAcctGatherType=jobacct_gather/none
 EOF
   systemctl enable --quiet --now slurmdbd
-  # slurmctld, started before slurmdbd listens, would come up with another cluster id than the database has.
+  # If slurmctld starts before slurmdbd listens, it gets another cluster id than the database.
   timeout 60 bash -c 'until /opt/slurm/bin/sacctmgr --noheader show cluster >/dev/null 2>&1; do sleep 0.2; done'
 }
 
@@ -65,6 +64,6 @@ else
     >/etc/systemd/system/slurmd.service.d/conf-server.conf
   systemctl daemon-reload
   systemctl enable --quiet slurmd
-  # Not waited for: the controller may come later, and systemd starts slurmd until it is there.
+  # Without waiting: the controller may start later, and systemd restarts slurmd until then.
   systemctl start --no-block slurmd
 fi

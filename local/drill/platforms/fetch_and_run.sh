@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plays ParallelCluster's fetch_and_run (aws-parallelcluster-cookbook, custom_action_executor.py): fetches one file, runs
-# it as root with its arguments, keeps its standard error out of the log, and prints only its exit code when it fails.
+# Emulates ParallelCluster's fetch_and_run (aws-parallelcluster-cookbook, custom_action_executor.py): fetches one file,
+# runs it as root with its arguments, does not log its standard error, and prints only its exit code when it fails.
 # Usage: fetch_and_run.sh EVENT s3://BUCKET/KEY [ARGUMENT...]
 # Source: assumption parallelcluster-nodes-as-in-its-code
 set -uo pipefail

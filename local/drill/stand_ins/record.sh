@@ -1,6 +1,5 @@
-# Writes down a stand-in's call. Usage: source it, then: record NAME ARGUMENT...
-# One JSON object a line, in a file of this node's own (and of the user's, where that is not root) that every node's
-# machine sees.
+# Records a call of a stand-in. Usage: source it, then: record NAME ARGUMENT...
+# One JSON object per line, in the shared folder, in a file of this node (and of the user, if it is not root).
 # shellcheck shell=bash
 record() {
   local name="$1" argument list="" user=""
@@ -16,8 +15,8 @@ record() {
     >>"/srv/drill/calls/${HOSTNAME}${user}.jsonl"
 }
 
-# Says what is played by what is about to be mounted: the one way in which the node's own steps believe it. Said before,
-# for a real mount is there whole or not at all: one that is killed must not leave what nothing is known of.
+# Records which file system the next mount emulates, so that the node's steps accept it. Recorded before the mount,
+# because a real mount is atomic: a killed one must not leave a mount without a record.
 # Usage: plays_mount TYPE DEVICE FOLDER TARGET
 plays_mount() {
   local number

@@ -1,12 +1,12 @@
 // name: srun --auto-resume
 // path: /opt/slurm/lib/drill/auto_resume.so
-// plays: HyperPod's SPANK plugin, as far as its option goes: srun knows --auto-resume, sbatch and salloc refuse it as today's do
-// refuses: values other than 0 and 1, and the option given to sbatch or salloc
-// cannot: look at a node's health, replace a node inside a job's allocation or start a step again: a job goes on here because Slurm requeues it
+// plays: the option of HyperPod's SPANK plugin: srun accepts --auto-resume, sbatch and salloc reject it as on HyperPod
+// refuses: values other than 0 and 1, and the option of sbatch or salloc
+// cannot: check a node's health, replace a node in a job's allocation, or restart a step: here a job continues because Slurm requeues it
 // Source: assumption hyperpod-auto-resume
 //
-// Registered in srun and in the step that it starts only: an option that every program knows would let
-// `sbatch --auto-resume=1` pass, which HyperPod's does not (seen by users of it; the plugin itself is not public).
+// Registered only in srun and in the step that it starts: if every program had the option, `sbatch --auto-resume=1`
+// would be accepted, which HyperPod rejects (observed by users; the plugin itself is not public).
 
 #include <slurm/spank.h>
 #include <stdio.h>

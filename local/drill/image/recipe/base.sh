@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Shapes a fresh distribution root into a node: users, services that stay off, nothing that two nodes must not share.
-# Runs inside the root, with the recipe's folder as first argument; by mmdebstrap and chroot, or by a Dockerfile.
+# Configures a new distribution root as a node: users, disabled services, and no files that must differ between nodes.
+# Runs in the root, with the recipe's folder as first argument; started by mmdebstrap and chroot, or by a Dockerfile.
 set -euo pipefail
 recipe="$1"
 
 cp -R --preserve=mode "${recipe}/files/base/." /
 
-# Otherwise every node compiles the AWS CLI for itself, at its first call.
+# Otherwise every node compiles the AWS CLI at its first call.
 python3 -m compileall -q -j 0 /opt/aws-cli
 
-# The AMI's user. Its number is what files on a shared /home belong to.
+# The AMI's user. Files on a shared /home belong to its uid.
 if ! id ubuntu &>/dev/null; then
   useradd --create-home --shell /bin/bash --uid 1000 --user-group ubuntu
 fi
 printf 'ubuntu ALL=(ALL) NOPASSWD:ALL\n' >/etc/sudoers.d/90-ubuntu
 chmod 440 /etc/sudoers.d/90-ubuntu
 
-# A node's network, devices, clock and kernel settings are made from outside; the rest fails in namespaces, or wakes
-# up in the middle of a measurement. tmp.mount: the AMI's /tmp is on its root, and the bundle is staged there.
+# Network, devices, clock and kernel settings of a node are configured from outside; the other units fail in namespaces,
+# or start during a measurement. tmp.mount: the AMI's /tmp is on its root, and the bundle is copied there.
 systemctl mask --quiet \
   systemd-networkd.service systemd-networkd.socket systemd-networkd-wait-online.service systemd-resolved.service \
   systemd-udevd.service systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udev-trigger.service \
@@ -35,7 +35,7 @@ systemctl mask --quiet \
   prometheus-node-exporter-mellanox-hca-temp.timer prometheus-node-exporter-nvme.timer \
   prometheus-node-exporter-smartmon.timer
 
-# Programs that systemd asks, at boot and at each reload, for units of hardware that a node here does not have.
+# Generators, which systemd runs at boot and at each reload: their units are for hardware that these nodes do not have.
 mkdir -p /etc/systemd/system-generators
 for generator in rpc-pipefs-generator systemd-{debug,getty,gpt-auto,hibernate-resume,rc-local,run,ssh,system-update,tpm2}-generator; do
   ln -sf /dev/null "/etc/systemd/system-generators/${generator}"
@@ -51,7 +51,7 @@ systemctl disable --quiet prometheus-node-exporter.service nftables.service slap
 pam-auth-update --package --remove sss
 sed -i -E 's/[[:space:]]+sss\b//' /etc/nsswitch.conf
 
-# The clock is the machine's: chronyd measures it (-x), and asks the server that AWS gives every instance.
+# All nodes share the machine's clock: chronyd only measures it (-x), with the time server that AWS has for instances.
 cat >/etc/systemd/system/chrony.service <<'EOF'
 [Unit]
 Description=chronyd that measures and sets nothing
@@ -65,10 +65,10 @@ EOF
 printf 'server 169.254.169.123 iburst minpoll 0 maxpoll 4\ndriftfile /var/lib/chrony/chrony.drift\n' >/etc/chrony/chrony.conf
 systemctl enable --quiet ssh-host-keys.service
 
-# What each node makes for itself, or is given by the platform.
+# Files that each node creates itself or gets from the platform.
 rm -f /etc/ssh/ssh_host_* /var/lib/dbus/machine-id
 : >/etc/machine-id
-# An engine that builds images has its own over it, and gives each container another.
+# A container engine mounts its own file there during the build, and another one in each container.
 mountpoint -q /etc/resolv.conf || rm -f /etc/resolv.conf
 : >/etc/resolv.conf
 printf '127.0.0.1 localhost\n' >/etc/hosts

@@ -1,8 +1,8 @@
 // name: clock_adjtime
 // path: /usr/local/lib/drill/set_no_clock.so
-// plays: the kernel's calls that set its clock, for systemd-timesyncd, which ends its round where they are refused
-// refuses: nothing; a call that only reads the clock's state is answered with zeros as well
-// cannot: prove that systemd-timesyncd sets a clock: the clock is the machine's, and nodes may not set it
+// plays: the kernel's calls that set its clock, for systemd-timesyncd, which stops when they are denied
+// refuses: nothing; a call that only reads the clock's state also returns zeros
+// cannot: prove that systemd-timesyncd sets a clock: the nodes share the machine's clock and may not set it
 // Source: document https://man7.org/linux/man-pages/man2/clock_adjtime.2.html (2026-11)
 
 struct timex;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shapes the distribution's Slurm as the HyperPod AMI has its own: below /opt/slurm-24.11, with /opt/slurm a link to it,
-# its units in /etc/systemd/system, and nothing of it running. Runs inside the root, with the recipe's folder as argument.
+# Moves the distribution's Slurm to the paths of the HyperPod AMI: in /opt/slurm-24.11, with the link /opt/slurm, units
+# in /etc/systemd/system, and no running daemons. Runs in the root, with the recipe's folder as argument.
 # Source: assumption hyperpod-ami-slurm-layout
 set -euo pipefail
 recipe="$1"
@@ -11,7 +11,7 @@ systemctl disable --quiet munge.service slurmctld.service slurmd.service slurmdb
 mkdir -p "${slurm}/bin" "${slurm}/sbin" "${slurm}/lib"
 ln -sfn slurm-24.11 /opt/slurm
 
-# The programs move: on the AMI none of them is in /usr, and a script that finds one there would not find it there.
+# Programs are moved, not copied: on the AMI none is in /usr, so a script that uses one there would fail on the AMI.
 dpkg -L slurm-client slurmctld slurmd slurmdbd | grep -E '^/usr/s?bin/[^/]+$' | sort -u |
   while read -r program; do
     mv "${program}" "${slurm}/${program#/usr/}"
@@ -20,11 +20,11 @@ for daemon in slurmctld slurmd slurmstepd; do
   rm "/usr/sbin/${daemon}" # the distribution's link to one of several builds
   mv "${slurm}/sbin/${daemon}-wlm" "${slurm}/sbin/${daemon}"
 done
-# slurmd starts it by the path that it was built with.
+# slurmd starts it with the path that is compiled in.
 ln -s "${slurm}/sbin/slurmstepd" /usr/sbin/slurmstepd
 ln -s "$(dirname "$(dpkg -L slurm-wlm-basic-plugins | grep -m 1 '/slurm-wlm/[^/]*\.so$')")" "${slurm}/lib/slurm"
 
-# The configuration is looked for in /etc/slurm, as built; on the AMI in /opt/slurm/etc.
+# The programs read /etc/slurm, which is compiled in; those of the AMI read /opt/slurm/etc.
 rm -rf /etc/slurm
 ln -s /opt/slurm/etc /etc/slurm
 cp -R --preserve=mode "${recipe}/files/slurm/." /
@@ -32,12 +32,12 @@ chown -R root:root "${slurm}"
 chown slurm:slurm "${slurm}/etc/slurmdbd.conf.template" "${slurm}/etc/accounting.conf"
 install -d -o slurm -g slurm /var/log/slurm /var/spool/slurmctld /var/spool/slurmd
 
-# The stand-ins that are libraries: HyperPod's plugin of srun, against Slurm's own headers, and a clock that is not set.
-# What compiles them does not stay.
+# The stand-ins that are libraries: HyperPod's plugin of srun, compiled with Slurm's headers, and calls that do not set
+# the clock. The compiler is removed afterwards.
 compiler=(tcc binutils libc6-dev libslurm-dev)
 apt-get -qq install --yes --no-install-recommends -o APT::Keep-Downloaded-Packages=false -o Dpkg::Use-Pty=0 "${compiler[@]}"
 mkdir -p "${slurm}/lib/drill" /usr/local/lib/drill
-# Not linked by tcc: what it links asks for an executable stack, and such a library is not loaded.
+# Not linked by tcc: its libraries require an executable stack, and such a library is not loaded.
 for library in "${slurm}/lib/drill/auto_resume" /usr/local/lib/drill/set_no_clock; do
   tcc -Wall -Werror -c -o /tmp/library.o "${recipe}/$(basename "${library}").c"
   ld -shared -z noexecstack -o "${library}.so" /tmp/library.o
@@ -60,5 +60,5 @@ CapabilityBoundingSet=
 Environment=LD_PRELOAD=/usr/local/lib/drill/set_no_clock.so
 EOF
 
-# Each cluster's own.
+# Each cluster has its own key.
 rm -f /etc/munge/munge.key
