@@ -1,4 +1,4 @@
-"""The example for a service in a stranger's stack is about fifteen lines, and synthesizes."""
+"""The example of a service in another project's stack is about fifteen lines, and synthesizes."""
 
 import json
 from pathlib import Path

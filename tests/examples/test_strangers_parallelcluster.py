@@ -1,4 +1,4 @@
-"""The example for a ParallelCluster in a stranger's stack is ten lines, and synthesizes."""
+"""The example of a ParallelCluster in another project's stack is ten lines, and synthesizes."""
 
 import json
 from pathlib import Path

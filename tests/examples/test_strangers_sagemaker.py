@@ -1,4 +1,4 @@
-"""The example for SageMaker's pieces in a stranger's stack is about thirty lines, and synthesizes."""
+"""The example of SageMaker resources in another project's stack is about thirty lines, and synthesizes."""
 
 import json
 from collections import Counter

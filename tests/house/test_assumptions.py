@@ -123,12 +123,12 @@ def test_every_entry_that_is_cited_exists():
 
 
 def test_every_entry_is_cited_in_code():
-    """An entry that only docs cite is relied on by nothing: remove it, or cite it where code relies on it."""
+    """No code depends on an entry that only docs cite: remove it, or cite it where code depends on it."""
     assert [one.id for one in assumptions() if not any(map(is_code, citations().get(one.id, ())))] == []
 
 
 def test_no_doubt_is_without_an_entry():
-    """What is said to be unverified is an entry of the register, cited in the same comment, paragraph or entry."""
+    """Text about unverified behavior cites an entry of the register in the same comment, paragraph or entry."""
     found = {name: pieces for name, text in texts().items() if (pieces := doubts(name, text))}
     assert found == {}
 

@@ -1,4 +1,4 @@
-"""`cdk synth` by the real CLI, with its validator on, has nothing to complain of."""
+"""`cdk synth` by the real CLI, with its validator on, reports no findings."""
 
 import os
 import subprocess

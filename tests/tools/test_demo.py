@@ -1,4 +1,4 @@
-"""`make demo` as a newcomer runs it: the real CDK CLI, twice, and what is shown at the end."""
+"""`make demo` with the real CDK CLI, twice, and its output at the end."""
 
 import os
 import re

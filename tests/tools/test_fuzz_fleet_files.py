@@ -1,4 +1,4 @@
-"""A few hundred random fleet files on each run of the tests, and what the tool makes of a bug."""
+"""A few hundred random fleet files in each run of the tests, and the tool's report of a bug."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the demo lays into the AWS emulator is what a deployment's check of the model asks for."""
+"""The demo uploads the files to the AWS emulator that a deployment's model check requires."""
 
 import io
 import json

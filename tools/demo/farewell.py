@@ -16,7 +16,7 @@ def farewell(console: Console, *, fleet_file: Path, endpoint: str, region: str, 
         f"""This was deployed to a local emulation: no AWS account was used, no node was started, and it cost nothing.
 It shows that the templates resolve, deploy in order and request the resources of {file} from the services.
 
-Look around:     AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local \\
+Query it:        AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local \\
                    aws --region {region} {look}
 All details:     make demo FLEET={file} VERBOSE=1    (an unchanged file changes nothing)
 Stop it:         make demo-stop

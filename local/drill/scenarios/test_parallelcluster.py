@@ -53,7 +53,7 @@ def deployed(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Depl
 
 @pytest.fixture(scope="module")
 def cluster(aws: AwsEmulator, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
-    """The cluster, up. Scenarios leave it as healthy as they found it.
+    """The running cluster. Scenarios must leave it healthy.
 
     What jobs train with is on its shared storage from the beginning, as a data repository would bring it: it is the
     one that HyperPod's nodes have built, by the same name.

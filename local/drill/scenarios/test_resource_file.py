@@ -1,4 +1,4 @@
-"""The platform's list of instances is late, old, incomplete or another cluster's: the node waits, or fails."""
+"""The platform's list of instances is late, old, incomplete or from another cluster: the node waits, or fails."""
 
 import json
 from collections.abc import Generator
@@ -86,7 +86,7 @@ def _code(cluster: DrillCluster, worker: Instance) -> str:
 
 @contextmanager
 def _file(cluster: DrillCluster, worker: Instance, text: str) -> Generator[None]:
-    """Let the node's file hold `text`, and be right again at the end."""
+    """Write `text` to the node's file, and restore it at the end."""
     node = cluster.node(worker.name)
     node.write(PATH, text)
     try:
