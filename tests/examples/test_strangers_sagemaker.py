@@ -9,7 +9,7 @@ from examples import strangers_sagemaker
 
 def test_it_is_thirty_lines_at_most() -> None:
     source = Path(strangers_sagemaker.__file__).read_text(encoding="utf-8")
-    body = source.split("# --- the thirty lines ---\n")[1].split("# --- the end of them ---")[0]
+    body = source.split("# --- the thirty lines ---\n")[1].split("# --- end ---")[0]
     assert 20 <= len(body.strip().splitlines()) <= 30
 
 

@@ -54,7 +54,7 @@ def wrong_with_evidence(one: Assumption) -> Iterator[str]:
             yield f"evidence {each.source!r} of {each.date!r} has no source or no ISO date"
 
 
-def test_every_entry_is_whole():
+def test_every_entry_is_complete():
     assert {one.id: found for one in assumptions() if (found := list(wrong_with(one)))} == {}
 
 
@@ -65,7 +65,7 @@ WHOLE = Assumption(
 )  # fmt: skip
 
 
-def test_a_whole_entry_passes():
+def test_a_complete_entry_passes():
     assert list(wrong_with(WHOLE)) == []
 
 
@@ -91,7 +91,7 @@ def test_a_whole_entry_passes():
         {"design": "The fleet stops."},
     ],
 )
-def test_an_entry_that_is_not_whole_is_found(change: dict[str, Any]):
+def test_an_incomplete_entry_is_found(change: dict[str, Any]):
     assert len(list(wrong_with(replace(WHOLE, **change)))) == 1
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.cli
 LAUNCH_POST = ROOT / "examples" / "hyperpod-trn1.yaml"
 
 
-def test_it_says_that_it_is_done_and_nothing_else(tmp_path: Path):
+def test_the_output_is_the_result_alone(tmp_path: Path):
     out = tmp_path / "cdk.out"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
     environment |= JSII_CACHE | {

@@ -102,7 +102,7 @@ def test_the_run_bit_is_missing(fresh: FreshNode) -> None:
     fresh.starts_well()
 
 
-def test_another_munge_key(fresh: FreshNode) -> None:
+def test_a_wrong_munge_key(fresh: FreshNode) -> None:
     fresh.sh("cp -p /etc/munge/munge.key /root/; head -c 1024 /dev/urandom >/etc/munge/munge.key")
     code, cause = fresh.refuses()
     assert code == "LFN68"

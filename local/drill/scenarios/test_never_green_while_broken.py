@@ -34,7 +34,7 @@ def test_slurmd_has_no_room(cluster: DrillCluster) -> None:
         cluster.slurm.wait_for_states(host, state="idle", seconds=10)
 
 
-def test_what_a_person_drained_stays_drained(cluster: DrillCluster) -> None:
+def test_a_node_drained_by_an_operator_stays_drained(cluster: DrillCluster) -> None:
     worker = cluster.workers[-1]
     cluster.slurm.run("scontrol", "update", f"NodeName={worker.host_name}", "State=DRAIN", "Reason=ada looks into it")
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}

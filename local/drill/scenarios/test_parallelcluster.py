@@ -109,7 +109,7 @@ def test_a_dynamic_node_starts_for_a_job(cluster: ParallelClusterDrill):
     assert cluster.report(DYNAMIC)["node"]["group"] == "cpu"
 
 
-def test_a_sick_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: ParallelClusterDrill):
+def test_an_unhealthy_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: ParallelClusterDrill):
     sick = cluster.nodes[FIRST]
     sick.run("mv", "/dev/neuron3", "/dev/lost-neuron3")
     job = cluster.slurm.submit("#!/bin/bash\nhostname\n", "-p", "trn1", "-o", "/fsx/elsewhere")

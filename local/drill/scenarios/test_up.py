@@ -105,7 +105,7 @@ def test_a_login_node_that_slurm_does_not_list_comes_up(deploy: Deploy):
 
 
 @pytest.mark.parametrize("workers", [2, 8])
-def test_all_nodes_at_once(deploy: Deploy, workers: int):
+def test_all_nodes_start_together(deploy: Deploy, workers: int):
     with deploy(workers) as fresh:
         fresh.boot()
         fresh.bring_up()
