@@ -168,7 +168,7 @@ def _script(step: OwnStep, files: Mapping[str, bytes]) -> Iterator[Problem]:
         remedy = did_you_mean(script, files, otherwise="add it to the folder")
     elif b"\r\n" in files[script]:
         fault = "has Windows line endings, with which shells fail"
-        remedy = f"run sed -i 's/\\r$//' {script}, and write `* text=auto eol=lf` to .gitattributes"
+        remedy = f"run `sed -i 's/\\r$//' {script}`, and write `* text=auto eol=lf` to .gitattributes"
     elif not files[script].startswith(b"#!") and path.suffix not in (".sh", ".py"):
         fault, remedy = (
             "has no #! line, and its name ends neither in .sh nor in .py",

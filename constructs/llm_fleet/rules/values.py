@@ -35,7 +35,7 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
             remedy=f"write {repaired!r}" if repaired else f"give the {what} a letter or a digit",
             path=path,
             value=value,
-            allowed=f"{_length(limit)} characters: letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
+            allowed=f"{_length(limit)} characters: letters a to z and A to Z, digits, hyphens; no hyphen at either end",
         )
     ]
 
