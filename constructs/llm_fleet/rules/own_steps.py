@@ -63,7 +63,7 @@ def _form(step: OwnStep) -> Iterator[Problem]:
             "name",
             Code.STEP_NAME,
             "this is not a valid name of a step",
-            f"write {repaired!r}" if repaired else "write a word of lower-case letters",
+            f"write `{repaired}`" if repaired else "write a word of lower-case letters",
             allowed="lower-case letters, digits and underscores; a letter first",
         )
     if not step.roles:
