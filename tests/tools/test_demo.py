@@ -82,7 +82,7 @@ def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path:
     broken.write_text(text.replace("ml.trn1.32xlarge", "trn1.32xlarge"))
     reported = demo("up", str(broken))
     assert reported.returncode == 1
-    assert "write 'ml.trn1.32xlarge'" in reported.stdout
+    assert "write `ml.trn1.32xlarge`" in reported.stdout
     assert "cdk" not in reported.stdout
 
 
