@@ -63,3 +63,11 @@ def test_an_optional_name_has_a_maximum_only() -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(good_fleet.edited("partition: trn1", "partition: trn_1"))
     assert "at most 1024 characters: letters" in str(caught.value)
+
+
+def test_a_sum_of_money_needs_its_currency() -> None:
+    budget = f"{ENDPOINT}\n    budget: {{monthly: 200, emails: [a@example.com]}}"
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(good_endpoint.edited(ENDPOINT, budget))
+    assert "the currency is missing" in str(caught.value)
+    assert "write `200 USD`" in str(caught.value)

@@ -182,7 +182,14 @@ LIFETIME = Quantity(
     usual="hours",
 )
 
-DOLLARS = Quantity(noun="sum of money", units={"USD": 1}, example="200 USD")
+
+class _Money(Quantity):
+    def _no_unit(self, number: str) -> Exception:
+        currency = next(iter(self.units))
+        return self._refusal("the currency is missing", f"write `{number} {currency}`")
+
+
+DOLLARS = _Money(noun="sum of money", units={"USD": 1}, example="200 USD")
 
 PARAMETERS = Quantity(
     noun="number of parameters", units={"parameters": 1, "M": 10**6, "B": 10**9}, example="8 B", usual="B"

@@ -289,7 +289,7 @@ def test_jobs_are_submitted_as_a_user_of_the_cluster(cluster: FakeCluster, users
     ("users", "words", "said"),
     [
         (BOTH, [], "--user is required"),
-        (ADA, ["--user", "adda"], "'ada'"),
+        (ADA, ["--user", "adda"], "`ada`"),
         (ADA, ["--stage", "test-nccl"], "run 'tanuki' has no such stage"),
         (ADA, ["--set", "STEPS=3"], "the run in the fleet file already sets this"),
     ],
