@@ -71,7 +71,7 @@ def test_validate_reports_problems_without_a_traceback(capsys: Capture, tmp_path
     reported = capsys.readouterr()
     assert reported.out == ""
     assert "clusters.ml-cluster.groups.worker-group.type  [LF505]  line " in reported.err
-    assert "'ml.trn1.32xlarge'" in reported.err
+    assert "`ml.trn1.32xlarge`" in reported.err
     assert "Traceback" not in reported.err
 
 
