@@ -16,14 +16,17 @@ def template_of(path: Path, service: str | None) -> str:
     if not path.is_dir():
         raise NotServable(f"{path} does not exist; `cdk synth` creates it")
     found: dict[str, str] = {}
+    there: list[str] = []
     for file in sorted(path.glob(_TEMPLATES)):
         body = file.read_text(encoding="utf-8")
         for item in read_services(TemplateReader(body)):
+            there.append(item.name)
             if service in (None, item.name, item.logical_id, item.path):
                 found[f"{item.name} ({file.name})"] = body
     if len(found) == 1:
         return found.popitem()[1]
     if not found:
-        wanted = "service behind a load balancer" if service is None else f"service {service}"
-        raise NotServable(f"there is no {wanted} in {path}")
+        if service is None or not there:
+            raise NotServable(f"there is no service behind a load balancer in {path}")
+        raise NotServable(f"there is no service {service} in {path}; choose one of: {', '.join(there)}")
     raise NotServable(f"there are several services in {path}; choose one with --service: {', '.join(found)}")

@@ -106,7 +106,8 @@ def _words(local: LocalService, token: str | None, *, of_issuer: bool) -> list[s
     body = json.dumps({"model": name, "messages": [{"role": "user", "content": "count to 20"}], "stream": True})
     header = f"-H 'Authorization: Bearer {token}' " if token else ""
     tasks = f"{len(local.tasks)} task{'' if len(local.tasks) == 1 else 's'}"
-    left_out = f" (not run here: {', '.join(service.others)})" if service.others else ""
+    others = ", ".join(service.others)
+    left_out = f" (these containers of the task do not run here: {others})" if others else ""
     return [
         "# stand-ins on this machine: no model, no accelerator, no access to AWS",
         f"service   {service.name}, {tasks} of {service.container.image}{left_out}",

@@ -25,15 +25,17 @@ class CostLine:
     item: str
     """Its name in the price table."""
     minimum: Decimal
-    """Number of items that always run; GB for storage."""
+    """Number of items that always run, or size of storage, in `unit`."""
     maximum: Decimal
-    """Maximum number of items."""
+    """Maximum number of items, or size, in `unit`."""
     price: Price | None
     """`None` where no price is known."""
     paid_before: bool = False
     """Whether it was paid at purchase, so that running costs nothing more."""
     note: str = ""
     """Additional information about the price."""
+    unit: str = ""
+    """Unit of `minimum` and `maximum`, e.g. `GiB`; empty for a number of items."""
 
     @property
     def hourly_minimum(self) -> Decimal | None:
@@ -129,6 +131,7 @@ def _volumes(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
                     minimum=size,
                     maximum=size,
                     price=table.find(services, "volume", fleet.region),
+                    unit="GiB",
                 )
 
 
@@ -199,13 +202,11 @@ def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     if storage.home is not None and storage.home.existing is None:
         home = storage.home
         kind = home.deployment_type
-        yield _storage_cost_line(
-            "storage.home", f"OpenZFS {kind}, storage", f"{kind}/storage", home.storage_capacity_gib, table, fleet
+        yield _home_cost_line(
+            f"OpenZFS {kind}, storage", f"{kind}/storage", home.storage_capacity_gib, "GiB", table, fleet
         )
         throughput = home.effective_throughput_capacity
-        yield _storage_cost_line(
-            "storage.home", f"OpenZFS {kind}, MB/s", f"{kind}/throughput", throughput, table, fleet
-        )
+        yield _home_cost_line(f"OpenZFS {kind}, throughput", f"{kind}/throughput", throughput, "MB/s", table, fleet)
     yield from _database(fleet, table)
 
 
@@ -224,18 +225,20 @@ def _lustre(spec: LustreSpec, region: str, table: PriceTable) -> CostLine:
         maximum=Decimal(size or 1),
         price=None if size is None else table.find(("lustre",), item, region),
         note=elastic,
+        unit="" if size is None else "GiB",
     )
 
 
-def _storage_cost_line(owner: str, what: str, item: str, quantity: int, table: PriceTable, fleet: Fleet) -> CostLine:
+def _home_cost_line(what: str, item: str, quantity: int, unit: str, table: PriceTable, fleet: Fleet) -> CostLine:
     return CostLine(
-        owner=owner,
+        owner="storage.home",
         what=what,
         services=("openzfs",),
         item=item,
         minimum=Decimal(quantity),
         maximum=Decimal(quantity),
         price=table.find(("openzfs",), item, fleet.region),
+        unit=unit,
     )
 
 

@@ -106,7 +106,8 @@ def _asking(account: Account, question: Question) -> Callable[[], Outcome]:
             if refusal.code in _ABOUT_ALL:
                 raise
             return _not_checked(question, refusal)
-        verdict = Verdict.PROBLEM if answer.problems else Verdict.GOOD
+        verdict = Verdict.GOOD if answer.checked else Verdict.NOT_CHECKED
+        verdict = Verdict.PROBLEM if answer.problems else verdict
         return Outcome(question=question, verdict=verdict, detail=answer.detail, problems=answer.problems)
 
     return ask

@@ -142,6 +142,8 @@ class Answer:
     detail: str
     """What was found or compared, for the table."""
     problems: Sequence[Problem] = ()
+    checked: bool = True
+    """`False` if AWS does not return what the check needs; then `detail` says so."""
 
 
 Ask = Callable[[Account], Answer]

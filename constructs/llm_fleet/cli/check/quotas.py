@@ -1,5 +1,6 @@
 """Checks a fleet against service quotas and their current usage in the account."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -351,8 +352,25 @@ def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | 
 
 
 def _detail(need: QuotaNeed, granted: QuotaGranted) -> str:
-    required = f"{need.amount:g} required, quota {granted.value:g}"
+    unit = _unit(need.quota)
+    required = f"{need.amount:g}{unit} required, quota {granted.value:g}{unit}"
     if not need.adds_up:
         return required
-    in_use = "AWS does not return the current usage" if granted.in_use is None else f"{granted.in_use:g} in use"
+    in_use = "AWS does not return the current usage" if granted.in_use is None else f"{granted.in_use:g}{unit} in use"
     return f"{required}, {in_use}"
+
+
+_GIB = ("lustre-scratch", "lustre-persistent-1", "lustre-persistent-2", "openzfs-storage")
+_MB_PER_SECOND = ("lustre-tiering", "openzfs-throughput")
+_VCPUS = re.compile(r"Running On-Demand .*|All .* Spot Instance Requests")
+
+
+def _unit(quota: ServiceQuota) -> str:
+    """Return the unit in which the use of `quota` is counted, after a space; empty for a number of resources."""
+    if _VCPUS.fullmatch(quota.name):
+        return " vCPUs"
+    if quota in map(named_quota, _GIB):
+        return " GiB"
+    if quota in map(named_quota, _MB_PER_SECOND):
+        return " MB/s"
+    return " GB" if quota == named_quota("cluster-ebs") else ""

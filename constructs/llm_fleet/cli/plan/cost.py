@@ -247,7 +247,7 @@ def _cost_row(line: CostLine) -> dict[str, Cell]:
     row: dict[str, Cell] = {
         "owner": line.owner,
         "what": f"{line.what} ({line.note})" if line.note else line.what,
-        "count": f"{line.minimum:f}" if line.minimum == line.maximum else f"{line.minimum:f} to {line.maximum:f}",
+        "count": _count(line),
     }
     if low is None or high is None:
         return {**row, "price": Toned(_NOT_KNOWN, Tone.WARNING)}
@@ -256,6 +256,12 @@ def _cost_row(line: CostLine) -> dict[str, Cell]:
         row["source"] = f"{line.price.region} {line.price.read}"
     month = hours_of_a_month()
     return {**row, "hour": dollars_range(low, high), "month": dollars_range(low * month, high * month)}
+
+
+def _count(line: CostLine) -> str:
+    """Return the number of items with its unit, e.g. `4800 GiB` or `0.5 to 4 ACUs`."""
+    count = f"{line.minimum:f}" if line.minimum == line.maximum else f"{line.minimum:f} to {line.maximum:f}"
+    return f"{count} {line.unit}".rstrip()
 
 
 def _sums(cost: FleetCost) -> list[Toned]:
@@ -278,17 +284,20 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         )
     if cost.unverified:
         oldest = min(line.price.read for line in cost.unverified if line.price is not None)
-        remarks.append(f"some prices are not from the AWS Price List; the oldest was read on {oldest}")
+        all_of_them = all(line.price is None or line in cost.unverified for line in cost.lines)
+        which = "all" if all_of_them else "some"
+        remarks.append(f"{which} prices are from public sources, not from AWS itself; the oldest was read on {oldest}")
     if remarks:
         remarks.append("run `llm-fleet plan --refresh-prices` for the current prices of this fleet in its Region")
     return [Toned(remark, Tone.WARNING) for remark in remarks]
 
 
 def _names(lines: tuple[CostLine, ...]) -> str:
-    """Return the first few names: the table has all."""
+    """Return all names if they are few, otherwise the first ones: the table has all."""
     names = list(dict.fromkeys(f"{line.what} of {line.owner}" for line in lines))
-    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return "; ".join([*names[:_NAMED], *more])
+    if len(names) <= _NAMED + 1:
+        return "; ".join(names)
+    return "; ".join([*names[:_NAMED], f"and {len(names) - _NAMED} more rows of the table"])
 
 
 def _cost_data(cost: FleetCost) -> dict[str, Any]:
@@ -311,6 +320,7 @@ def _line_data(line: CostLine) -> dict[str, Any]:
         "owner": line.owner,
         "what": line.what,
         "item": line.item,
+        "unit": line.unit or None,
         "minimum": as_number(line.minimum),
         "maximum": as_number(line.maximum),
         "hour_minimum": as_number(line.hourly_minimum),

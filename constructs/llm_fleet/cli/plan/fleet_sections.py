@@ -108,6 +108,9 @@ def machines_section(fleet: Fleet) -> Section:
     )
 
 
+_ACCELERATORS = {"gpu": "GPU", "neuron": "Neuron device"}
+
+
 def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, Cell]:
     row: dict[str, Cell] = {
         "owner": machines.owner,
@@ -119,8 +122,9 @@ def _machines_row(machines: Machines, facts: MachineFacts | None) -> dict[str, C
         return {**row, "vcpus": "unknown"}
     if facts.vcpus is not None:
         row["vcpus"] = f"{facts.vcpus * machines.count:,}"
-    if facts.accelerators:
-        row["accelerators"] = f"{facts.accelerators * machines.count:,} {facts.accelerator}"
+    if facts.accelerators and facts.accelerator is not None:
+        number = facts.accelerators * machines.count
+        row["accelerators"] = f"{number:,} {_ACCELERATORS[facts.accelerator]}{'' if number == 1 else 's'}"
         gib = facts.accelerator_gib
         row["memory"] = "unknown" if gib is None else f"{gib * machines.count:,} GiB"
     if facts.efa_interfaces:
@@ -196,7 +200,8 @@ def network_section(fleet: Fleet) -> Section:
         return Section(key="network", title=title, parts=["the fleet has no network"])
     plan = address_plan(fleet, fleet.network)
     facts = address_facts()
-    quota = f"QUOTA USED: share of the quota {facts.interface_quota_name} ({facts.interface_quota_code}), per AZ"
+    quota = f"QUOTA USED: share of the quota `{facts.interface_quota_name}` ({facts.interface_quota_code}), which AWS "
+    quota += "enforces in each AZ, despite its name"
     needed = "NEEDED: the addresses used, those for the replacement of one node, and "
     needed += f"{facts.reserved_per_subnet} that AWS reserves"
     return Section(
@@ -250,12 +255,41 @@ _RETAINED_COLUMNS = (
     Column(key="type", title="TYPE"),
     Column(key="where", title="CONSTRUCT", wraps=True),
 )
-_HOLDS_DATA = ("FSx", "S3", "RDS", "EFS", "ECR", "SecretsManager", "KMS", "Logs", "SageMaker")
-"""Services with data that cannot be created again; they are first."""
+_FREE = frozenset(
+    {
+        *("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupEgress", "AWS::EC2::SecurityGroupIngress"),
+        *("AWS::EC2::Subnet", "AWS::EC2::VPC", "AWS::EC2::VPCCidrBlock"),
+        *("AWS::FSx::DataRepositoryAssociation", "AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM::Role"),
+        *("AWS::KMS::Alias", "AWS::RDS::DBClusterParameterGroup", "AWS::RDS::DBParameterGroup"),
+        *("AWS::RDS::DBSubnetGroup", "AWS::S3::BucketPolicy", "AWS::SageMaker::StudioLifecycleConfig"),
+        *("AWS::SageMaker::UserProfile", "AWS::SecretsManager::SecretTargetAttachment", "Custom::LlmFleetBundle"),
+    }
+)
+"""Types for which AWS charges nothing; data that belongs to them is in a file system, bucket or Studio domain."""
+_ORDER = (
+    *("AWS::SageMaker::Cluster", "Custom::PclusterCluster", "AWS::CloudFormation::Stack"),
+    *("AWS::FSx::FileSystem", "AWS::FSx::Volume", "AWS::RDS::DBCluster", "AWS::RDS::DBInstance"),
+    *("AWS::SageMaker::Domain", "AWS::SageMaker::NotebookInstance", "AWS::S3::Bucket", "AWS::DynamoDB::Table"),
+)
+_SMALL_COSTS = ("AWS::Logs::LogGroup", "AWS::SecretsManager::Secret", "AWS::KMS::Key")
+
+
+def costs_money(resource_type: str) -> bool:
+    """Return whether AWS charges for resources of this type, or for what they contain."""
+    return resource_type not in _FREE
+
+
+def _place(resource_type: str) -> int:
+    """Return the place in the table: high costs first, then unknown types, then small costs, then none."""
+    if resource_type in _ORDER:
+        return _ORDER.index(resource_type)
+    if resource_type in _SMALL_COSTS:
+        return len(_ORDER) + 1 + _SMALL_COSTS.index(resource_type)
+    return len(_ORDER) + (len(_SMALL_COSTS) + 1 if resource_type in _FREE else 0)
 
 
 def retained_section(stacks: Sequence[StackTemplate]) -> Section:
-    """Return every resource that `cdk destroy` retains, or whose snapshot it keeps, and that still costs money."""
+    """Return every resource that `cdk destroy` retains, or whose snapshot it keeps; those that cost money first."""
     kept = [
         {
             "stack": stack.name,
@@ -268,7 +302,7 @@ def retained_section(stacks: Sequence[StackTemplate]) -> Section:
         for logical_id, resource in stack.resources.items()
         if stack.is_kept(logical_id) or stack.leaves_snapshot(logical_id)
     ]
-    kept.sort(key=lambda one: one["type"].split("::")[1] not in _HOLDS_DATA)
+    kept.sort(key=lambda one: _place(one["type"]))
     return Section(
         key="retained",
         title="Retained after `cdk destroy`",
@@ -280,12 +314,19 @@ def retained_section(stacks: Sequence[StackTemplate]) -> Section:
 def _retained_in_words(kept: Sequence[Mapping[str, Any]]) -> str:
     snapshots = sum(one["policy"] == "Snapshot" for one in kept)
     as_snapshot = f" ({snapshots} as a snapshot)" if snapshots else ""
+    paid = sum(costs_money(one["type"]) for one in kept)
+    free = len(kept) - paid
     if len(kept) == 1:
-        left = f"this resource{as_snapshot} remains in your account and costs money until you delete it"
-    else:
-        left = f"these {len(kept)} resources{as_snapshot} remain in your account and cost money until you delete them"
-        left += "; resources with data are first"
-    return f"after `cdk destroy`, {left}"
+        cost = "costs money until you delete it" if paid else "costs nothing"
+        return f"after `cdk destroy`, this resource{as_snapshot} remains in your account and {cost}"
+    left = f"after `cdk destroy`, these {len(kept)} resources{as_snapshot} remain in your account"
+    if not free:
+        return f"{left} and cost money until you delete them"
+    if not paid:
+        return f"{left} and cost nothing"
+    first, it = ("one costs", "it") if paid == 1 else (f"{paid} cost", "them")
+    rest = "the last one costs" if free == 1 else f"the other {free} cost"
+    return f"{left}. The first {first} money until you delete {it}; {rest} nothing"
 
 
 _LUSTRE_COLUMNS = (

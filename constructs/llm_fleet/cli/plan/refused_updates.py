@@ -172,6 +172,7 @@ def _number(value: object) -> int | None:
 
 _NAMED_WITHIN_ANOTHER = ("AWS::SageMaker::UserProfile",)
 """Types whose names are unique only within another resource: a profile is replaced with its domain."""
+_CLUSTER = "AWS::SageMaker::Cluster"
 _GONE = (ChangeKind.REMOVED, ChangeKind.KEPT)
 _PERHAPS = (ChangeKind.MAYBE_REPLACED, ChangeKind.UNKNOWN)
 _SUBNET = "AWS::EC2::Subnet"
@@ -190,6 +191,8 @@ class RefusedUpdate:
     """The stacks that import the value, if that is the reason."""
     certain: bool = True
     """`False` if the replacement depends on values that are resolved at deployment."""
+    type: str = ""
+    """Type of the resource, e.g. `AWS::FSx::FileSystem`, if `leaves_copy`."""
     leaves_copy: bool = False
     """Whether the new resource is created first and remains. assumption:
     cloudformation-keeps-the-new-copy-of-a-refused-replacement"""
@@ -230,13 +233,15 @@ def _exports(
         change = changes.get(logical_id)
         is_gone = change is None or change.kind in _GONE
         verb = "delete" if is_gone else "change"
+        copied = not is_gone and new.is_kept_when_replaced(logical_id)
         yield RefusedUpdate(
             stack=old.name,
             where=old.where(logical_id),
             why=f"CloudFormation does not {verb} a value that other stacks use",
             used_by=tuple(sorted(stacks)),
             certain=change is None or change.kind not in _PERHAPS,
-            leaves_copy=not is_gone and new.is_kept_when_replaced(logical_id),
+            type=str(new.resources[logical_id].get("Type")) if copied else "",
+            leaves_copy=copied,
         )
 
 
@@ -251,7 +256,12 @@ def _names(old: StackTemplate, new: StackTemplate, changes: Mapping[str, Resourc
         key = _name_of(change.type)
         before, after = (one.resources[logical_id].get("Properties", {}).get(key) for one in (old, new))
         if before is not None and before == after:
-            why = f"a resource with a name is replaced only if its {key} changes, too"
+            is_cluster = change.type == _CLUSTER
+            thing, what = ("cluster", "`name` of the cluster") if is_cluster else ("resource", f"its `{key}`")
+            why = (
+                f"CloudFormation creates the new {thing} before it deletes the old one, so they need different names: "
+                f"change {what}, too"
+            )
             certain = change.kind is ChangeKind.REPLACED
             yield RefusedUpdate(stack=old.name, where=change.where, why=why, certain=certain)
 

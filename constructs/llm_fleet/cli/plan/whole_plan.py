@@ -1,6 +1,7 @@
 """The plan, and its section about the changes of an update."""
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,11 +15,13 @@ from llm_fleet.cli.plan.cluster_changes import GroupChange, hyperpod_changes, pa
 from llm_fleet.cli.plan.cost import cost_section, price_table
 from llm_fleet.cli.plan.fleet_sections import (
     Section,
+    costs_money,
     lustre_section,
     machines_section,
     network_section,
     retained_section,
 )
+from llm_fleet.cli.plan.node_configuration import NodeConfiguration, node_configurations
 from llm_fleet.cli.plan.refused_updates import RefusedUpdate, kept_blocks, refused_updates
 from llm_fleet.cli.plan.stack_templates import (
     DeployedStacks,
@@ -53,8 +56,8 @@ _TONES = {
     ChangeKind.REPLACED: Tone.BAD,
 }
 _LIMITS = (
-    "only the templates are compared: drift and what custom resources decide are unknown; `cdk diff` creates a change "
-    "set in CloudFormation"
+    "only the templates are compared: drift and what custom resources decide are unknown; for CloudFormation's own "
+    "answer, run `npx cdk diff` (it creates a change set and deploys nothing)"
 )
 
 _NO_FLAGS = (
@@ -65,10 +68,16 @@ _NO_FLAGS = (
 
 
 def difference_section(
-    planned: Sequence[StackTemplate], deployed: DeployedStacks, *, without_flags: str | None = None
+    planned: Sequence[StackTemplate],
+    deployed: DeployedStacks,
+    *,
+    account: str | None = None,
+    region: str | None = None,
+    without_flags: str | None = None,
 ) -> Section:
     """Return the difference of each stack, or why it is unknown.
 
+    `account`, `region`: those of `deployed`, for the heading, if known.
     `without_flags`: directories without a cdk.json, if `planned` was synthesized without its feature flags.
     """
     known = [(deployed.found[stack.name], stack) for stack in planned if stack.name in deployed.found]
@@ -77,10 +86,11 @@ def difference_section(
     plans = [plan for old, new in known for plan in parallelcluster_changes(old, new)]
     refused = refused_updates(deployed.found, planned, changes)
     lost = losses(deployed.found, planned, changes)
+    configurations = list(node_configurations(deployed.found, planned, changes))
     missing = [stack.name for stack in planned if stack.name not in deployed.found]
     return Section(
         key="difference",
-        title="Difference from the deployed stacks",
+        title=_title(account, region),
         parts=[
             *_missing(missing, deployed),
             *([Toned(_NO_FLAGS.format(without_flags), Tone.WARNING)] if changes and without_flags else []),
@@ -89,19 +99,34 @@ def difference_section(
             *(_kept_block(one, block) for one, block in kept_blocks(deployed.found, changes)),
             *(_lost(one) for one in lost),
             *(_group(change) for change in groups),
+            *(part for one in configurations for part in _configuration(one)),
             *(part for plan in plans for part in _plan(*plan)),
             *_left(deployed),
-            *(["the deployed stacks do not change"] if known and not changes else []),
+            *(
+                [f"the {'other' if deployed.left else 'deployed'} stacks do not change"]
+                if known and not changes
+                else []
+            ),
             *([_LIMITS] if changes or (known and missing) else []),
         ],
         data={
+            "account": account,
+            "region": region,
             **_data(missing, changes, groups, plans, deployed),
+            "node_configurations": [asdict(one) for one in configurations],
             "refused_updates": [{"code": PlanCode.REFUSED.value, **asdict(one)} for one in refused],
             "losses": [asdict(one) for one in lost],
             "left_stacks": [{"code": PlanCode.LEFT_STACK.value, **asdict(one)} for one in deployed.left],
             "without_flags_of": without_flags,
         },
     )
+
+
+def _title(account: str | None, region: str | None) -> str:
+    """Return the heading, with the endpoint of an AWS emulator if AWS_ENDPOINT_URL is set."""
+    places = [account and f"account {account}", region, os.environ.get("AWS_ENDPOINT_URL")]
+    where = ", ".join(place for place in places if place)
+    return f"Difference from the deployed stacks{f' ({where})' if where else ''}"
 
 
 def _missing(missing: Sequence[str], deployed: DeployedStacks) -> Iterator[Toned]:
@@ -137,8 +162,26 @@ def _refused(one: RefusedUpdate) -> Iterator[Toned]:
             f": {', '.join(one.used_by)}. To remove it, first deploy the stacks that use it, without it: "
             f"`npx cdk deploy --exclusively {users}`"
         )
-    reported += ". Afterwards, check for a new copy of it, which AWS creates first" if one.leaves_copy else ""
+    reported += _copy(one.type) if one.leaves_copy else ""
     yield Toned(f"{reported} [{PlanCode.REFUSED.value}]", Tone.BAD if one.certain else Tone.WARNING)
+
+
+_EMPTY_COPIES = {
+    "AWS::DynamoDB::Table": "table",
+    "AWS::FSx::FileSystem": "file system",
+    "AWS::RDS::DBCluster": "database",
+    "AWS::RDS::DBInstance": "database",
+    "AWS::S3::Bucket": "bucket",
+    "AWS::SageMaker::Domain": "Studio domain",
+}
+
+
+def _copy(resource_type: str) -> str:
+    """Return the remedy for the new resource of an update that was rolled back."""
+    noun = _EMPTY_COPIES.get(resource_type)
+    copy = f"an empty second {noun}" if noun else f"a second resource of the type {resource_type}"
+    cost = ": it costs money" if costs_money(resource_type) else ""
+    return f". If this update was tried already, look for {copy} and delete it{cost}"
 
 
 def _kept_block(change: ResourceChange, block: str) -> Toned:
@@ -159,6 +202,21 @@ def _group(change: GroupChange) -> Toned:
         f"{change.stack}: {change.group}: {change.what}{code}",
         Tone.BAD if change.refused or change.code else Tone.PLAIN,
     )
+
+
+def _configuration(one: NodeConfiguration) -> Iterator[Toned]:
+    parts = f" ({', '.join(one.parts)})" if one.parts else ""
+    yield Toned(
+        f"{one.stack}: the configuration of nodes changes{parts}: new nodes get it; running nodes get it when they "
+        "are replaced"
+    )
+    for user in one.changed_uids:
+        yield Toned(
+            f"{one.stack}: the uid of {user.name} changes from {user.before} to {user.after}: do not change a uid: "
+            f"existing files belong to {user.before}. Set `uid: {user.before}` again; if the change is necessary, "
+            "first change the owner of the files",
+            Tone.WARNING,
+        )
 
 
 def _row(change: ResourceChange) -> dict[str, Any]:
@@ -260,16 +318,17 @@ def _sections(fleet: Fleet, arguments: argparse.Namespace) -> Iterator[Section]:
     if arguments.no_synth and arguments.assembly is None:
         return
     clients = _clients(fleet, arguments)
+    account = account_of(clients) if clients is not None else None
     with ExitStack() as stack:
         assembly: Path | None = arguments.assembly
         if assembly is None:
             assembly = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="llm-fleet-plan-")), "cdk.out")
-            synthesize(arguments.file, assembly, account=clients and account_of(clients))
-        yield from _of_assembly(assembly, fleet, clients, arguments)
+            synthesize(arguments.file, assembly, account=account)
+        yield from _of_assembly(assembly, fleet, clients, account, arguments)
 
 
 def _of_assembly(
-    assembly: Path, fleet: Fleet, clients: AwsClients | None, arguments: argparse.Namespace
+    assembly: Path, fleet: Fleet, clients: AwsClients | None, account: str | None, arguments: argparse.Namespace
 ) -> Iterator[Section]:
     stacks = synthesized_stacks(assembly)
     yield retained_section(stacks)
@@ -278,7 +337,7 @@ def _of_assembly(
     if clients is not None:
         flags = None if arguments.assembly else without_flags(arguments.file)
         deployed = DeployedStacks(clients, [stack.name for stack in stacks], fleet=fleet.name)
-        yield difference_section(stacks, deployed, without_flags=flags)
+        yield difference_section(stacks, deployed, account=account, region=fleet.region, without_flags=flags)
     elif not arguments.no_aws:
         print(_NOT_COMPARED, file=sys.stderr)
 
