@@ -134,7 +134,7 @@ BAD = [
     Bad("a group name too long", "workers:", f"{'w' * 64}:", "LF501", f"{GROUPS}.{'w' * 64}", "w" * 63),
     Bad("a group name with an underscore", "workers:", "wor_kers:", "LF501", f"{GROUPS}.wor_kers", "`wor-kers`"),
     Bad("101 groups", "      workers:", f"{many_groups(99)}      workers:", "LF503", GROUPS, "group"),
-    Bad("a negative count", "count: 4", "count: -1", "LF518", f"{GROUPS}.workers.count", "0"),
+    Bad("a negative count", "count: 4", "count: -1", "LF518", f"{GROUPS}.workers.count", "`1`"),
     Bad("minimum above count", "count: 4", "count: 4, min_count: 5", "LF520", f"{GROUPS}.workers.min_count", "4"),
     Bad("an image that is none", "count: 4", "count: 4, image: img-1", "LF553", f"{GROUPS}.workers.image", "ami-"),
     Bad(

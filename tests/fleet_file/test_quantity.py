@@ -78,7 +78,7 @@ def test_a_unit_has_its_plural() -> None:
         (SIZE, "500 GB", "`500 GiB`"),
         (SIZE, "1 TB", "`1 TiB`"),
         (SIZE, "5e2 GiB", "e.g. `500 GiB`"),
-        (SIZE, "1,000 GiB", "e.g. `500 GiB`"),
+        (SIZE, "1,000 GiB", "without a thousands separator: `1000 GiB`"),
         (SIZE, "4.8 TiB", "`4915 GiB`"),
         (SIZE, "0.5 GiB", "`1 GiB`"),
         (RATE, "320 MB", "`320 MB/s`"),

@@ -205,6 +205,8 @@ class Limit:
     minimum: int | None = None
     maximum: int | None = None
     pattern: str | None = None
+    source: str = ""
+    """Where the bounds are from, for messages. Default: the message says it."""
 
     def holds(self, size: int) -> bool:
         """Return whether `size` is within the bounds."""

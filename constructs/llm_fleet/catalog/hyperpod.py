@@ -1,7 +1,7 @@
 """HyperPod: limits of CreateCluster, facts outside its API model, AMIs and their updates, instance types."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated, Literal
 
@@ -16,7 +16,7 @@ def cluster_limit(field: str) -> Limit:
     `[]` means a list item: `InstanceGroups` limits the number of groups, `InstanceGroups[].InstanceCount` one count.
     Raises `KeyError` for a field without limits and for an unknown field.
     """
-    return _cluster_limits()[field]
+    return replace(_cluster_limits()[field], source="HyperPod's CreateCluster API")
 
 
 def group_limit(field: str) -> Limit:

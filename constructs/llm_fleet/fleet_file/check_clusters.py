@@ -123,6 +123,9 @@ def _hyperpod_in_file(problem: Problem, cluster: HyperPodConfig) -> Problem:
     first = problem.path[0] if problem.path else None
     if first == "region":
         return problem
+    if problem.code is Code.MOUNT_WITHOUT_VPC:
+        path = ("storage", _FILE_SYSTEMS[str(first)])
+        return replace(problem, path=path, remedy=f"write `network: {{az: usw2-az4}}`, or remove `{'.'.join(path)}`")
     if first in _FILE_SYSTEMS:
         return replace(problem, path=("storage", _FILE_SYSTEMS[str(first)], *problem.path[1:]))
     if problem.code is Code.LIFECYCLE_SCRIPT and not _names_script(cluster, problem):

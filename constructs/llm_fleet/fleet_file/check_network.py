@@ -124,7 +124,9 @@ def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
 def _claims(fleet: Fleet) -> Iterator[AddressClaim]:
     fsx, home = fleet.storage.fsx, fleet.storage.home
     if fsx is not None and fsx.existing is None:
-        yield lustre_claim(fsx, owner="storage.fsx", availability_zone_id=fleet.zone_of_fsx, region=fleet.region)
+        yield lustre_claim(
+            fsx, owner="storage.fsx", availability_zone_id=fleet.zone_of_fsx, region=fleet.region, in_file=True
+        )
     if home is not None and home.existing is None:
         yield AddressClaim.for_file_system(
             owner="storage.home", what="FSx for OpenZFS", availability_zone_id=fleet.zone_of_home

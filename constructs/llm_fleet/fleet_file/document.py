@@ -163,6 +163,8 @@ _WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fal
 _NULLS = {"", "~", "null", "Null", "NULL"}
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[0-9]{3}(\.[0-9]+)?( *[A-Za-z/]+)?")
+"""A key that is the end of a number with a comma: `2,400 GiB` in a flow mapping is `2` and the key `400 GiB`."""
 _DIGITS = 18
 """More digits than any number of a fleet has; a longer number stays text and is reported as text."""
 
@@ -266,6 +268,7 @@ class _Reader:
 
     def _mapping(self, path: YamlPath) -> dict[str, Any]:
         entries: dict[str, Any] = {}
+        number = ("", "")  # The entry before, if it is a number, as the user wrote it.
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
@@ -280,11 +283,30 @@ class _Reader:
                 self._pass_over(at)
                 continue
             value = self._value(next(self._events), at)
+            if value is None and number[1] and _THOUSANDS.fullmatch(key):
+                number = (number[0], f"{number[1]},{key}")
+                entries.pop(number[0], None)
+                self._separator((*path, number[0]), number[1])
+                continue
+            number = (key, str(value)) if type(value) is int else ("", "")
             if value is None or (value == "" and "tags" not in at):
                 self._empty(at)
             else:
                 entries[key] = value
         return entries
+
+    def _separator(self, path: YamlPath, written: str) -> None:
+        """Report a number of a flow mapping that a comma has divided into a value and a key."""
+        self.problems = [each for each in self.problems if each.path != path]
+        self.problems.append(
+            Problem(
+                code=Code.QUANTITY,
+                message="a number cannot have a comma: in braces it begins the next key",
+                remedy=f"write numbers without a thousands separator: `{written.replace(',', '')}`",
+                path=path,
+                value=written,
+            )
+        )
 
     def _pass_over(self, path: YamlPath) -> None:
         """Skip the value of a duplicate key, without reporting errors in it: only the first value is used."""
@@ -327,7 +349,9 @@ class _Reader:
             Problem(
                 code=Code.EMPTY_VALUE,
                 message="the value is missing",
-                remedy="write a value, or remove the key to use its default; `{}` is a mapping with all defaults",
+                remedy="write a value, or remove it"
+                if isinstance(path[-1], int)
+                else "write a value, or remove the key to use its default; `{}` is a mapping with all defaults",
                 path=path,
             )
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from llm_fleet.fleet_file.document import plain_scalar
 from llm_fleet.fleet_file.fleet import Fleet, network_of_services
 from llm_fleet.fleet_file.schema import descriptions
 from llm_fleet.rules.codes import Code
@@ -102,6 +103,8 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
         remedy += f", e.g. `{path[-1]}: {example}`"
     elif error["type"] == "tuple_type" and isinstance(example, list):
         remedy = f"write the values in brackets, e.g. `{path[-1]}: {_flow(example)}`"
+    elif meant := _without_quotes(error["type"], given):
+        remedy = f"write {meant} without quotes"
     key = f"`{written[-1]}`" if written and isinstance(written[-1], str) else "this"
     problem = Problem(
         code=Code.WRONG_TYPE,
@@ -110,6 +113,13 @@ def explain(error: ErrorDetails, model: type[FleetModel] = Fleet) -> Problem:
         value=given,
     )
     return problem.under(*written)
+
+
+def _without_quotes(kind: str, given: Any) -> str:
+    """Return the number or switch that `given` has in quotes, if it would be of the right type; otherwise nothing."""
+    meant = plain_scalar(given) if isinstance(given, str) else None
+    wanted = {"int_type": (int,), "float_type": (int, float), "bool_type": (bool,)}.get(kind, ())
+    return f"`{given}`" if type(meant) in wanted else ""
 
 
 _FEW = 4
@@ -122,8 +132,13 @@ def in_units(problem: Problem, path: tuple[PathPart, ...], written: Any) -> Prob
     `path`: that of the problem in attribute names, with the kinds of mappings. `written`: the value in the file.
     """
     quantity = unit_at(Fleet, path)
-    if quantity is None or type(problem.value) is not int:
+    if type(problem.value) is not int:
         return problem
+    if quantity is None:
+        if isinstance(problem, OutOfRange):
+            return problem.in_file()
+        has_unit = isinstance(written, str) and written[:1].isdigit()
+        return replace(problem, value=written) if has_unit else problem
     given = written if isinstance(written, str) else quantity.text(problem.value)
     if isinstance(problem, OutOfRange):
         return problem.written_by(quantity.text, f"`{quantity.text(problem.nearest)}`", given)

@@ -123,8 +123,18 @@ class Draft:
             if problem.path not in reported:
                 self.problems.append(problem)
                 self._unknown.append(problem.path)
+            elif problem.code is Code.MISSING_KEY:
+                self._require(problem)
             if problem.code is Code.UNKNOWN_KEY:
                 self._mean(problem)
+
+    def _require(self, missing: Problem) -> None:
+        """Give the required key that is written without a value the example of `missing`."""
+        remedy = missing.remedy.replace("add it", "write a value", 1)
+        self.problems = [
+            replace(each, remedy=remedy) if each.path == missing.path and each.code is Code.EMPTY_VALUE else each
+            for each in self.problems
+        ]
 
     def _mean(self, unknown_key: Problem) -> None:
         """Replace the keys that `unknown_key` may have been meant for by `UNKNOWN`, unless they are set, too."""

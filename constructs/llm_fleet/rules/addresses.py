@@ -29,6 +29,8 @@ class AddressClaim:
     """The AZ id, e.g. `usw2-az4`. Default: the first AZ of the network."""
     replaceable: bool = False
     """Whether one may be replaced while the others run, so that the subnet needs addresses for one more."""
+    smaller: str = ""
+    """What to write to make it smaller, e.g. ``a smaller `size` ``; empty if its size does not determine the count."""
     assumption: str = ""
     """The assumption about an unknown number; empty for none."""
 
@@ -255,6 +257,8 @@ def _takers(zone: ZonePlan) -> list[AddressClaim]:
 def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
     """Return the remedy: the required size of the whole block, of which the AZ has a part."""
     largest = address_facts().largest_block_prefix
+    if zone.prefix_needed is None and (smaller := _smaller(zone)):
+        return f"write {smaller}: a subnet is at most a /{largest}"
     if zone.prefix_needed is None:
         return f"spread the nodes over several AZs: a subnet is at most a /{largest}"
     if plan.existing:
@@ -262,19 +266,28 @@ def _larger(zone: ZonePlan, plan: AddressPlan) -> str:
     slots, _ = compute_slot(plan.zones.index(zone))
     share = "half" if slots == 2 else f"one part in {slots}"
     block = zone.prefix_needed - (slots - 1).bit_length()
+    if block < largest and (smaller := _smaller(zone)):
+        return f"write {smaller}: {zone.availability_zone_id} gets at most {share} of a /{largest}"
     if block < largest:
         return (
             f"write the AZ with the most nodes first in a new network, or use fewer nodes: {zone.availability_zone_id} "
             f"needs a /{zone.prefix_needed}, and gets at most {share} of a /{largest}"
         )
+    smaller = _smaller(zone)
     return (
-        f"set compute_cidr to a /{block} or larger: {zone.availability_zone_id} gets {share} of it and needs a "
-        f"/{zone.prefix_needed}"
+        f"set compute_cidr to a /{block} or larger{f', or write {smaller}' if smaller else ''}: "
+        f"{zone.availability_zone_id} gets {share} of it and needs a /{zone.prefix_needed}"
     )
 
 
+def _smaller(zone: ZonePlan) -> str:
+    """Return how to make the claim smaller that needs most of the addresses; empty if there is none."""
+    most = (claim for claim in zone.claims if claim.smaller and 2 * claim.addresses > zone.addresses_needed)
+    return next((claim.smaller for claim in most), "")
+
+
 def _over_quota(zone: ZonePlan, plan: AddressPlan, region: str | None) -> Problem:
-    facts = address_facts()
+    facts, smaller = address_facts(), _smaller(zone)
     return Problem(
         code=Code.INTERFACE_QUOTA,
         path=("interface_quota",),
@@ -282,7 +295,8 @@ def _over_quota(zone: ZonePlan, plan: AddressPlan, region: str | None) -> Proble
         f"{facts.interface_quota_name!r} ({facts.interface_quota_code}) allows {plan.interface_quota}",
         value=plan.interface_quota,
         allowed=f"{zone.interfaces} or more, after AWS has increased the quota",
-        remedy="request an increase with `aws service-quotas request-service-quota-increase --service-code vpc "
+        remedy=f"{f'write {smaller}, or ' if smaller else ''}request an increase with "
+        "`aws service-quotas request-service-quota-increase --service-code vpc "
         f"--quota-code {facts.interface_quota_code} --desired-value {zone.interfaces} "
         f"--region {region or '<region>'}`, then set interface_quota to the new quota",
     )

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from llm_fleet.catalog.data_file import Limit
 from llm_fleet.catalog.fsx import open_zfs_limits
 from llm_fleet.catalog.hyperpod import group_limit
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.problem import Problem, is_unresolved, rule
-from llm_fleet.rules.values import did_you_mean
+from llm_fleet.rules.values import check_number, did_you_mean
 from llm_fleet.spec.storage import Backups, ExistingLustre, ExistingOpenZfs, OpenZfsSpec, OpenZfsVolumeSpec
 
 _DAILY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -81,18 +82,18 @@ def check_weekly_time(value: str | None, name: str) -> list[Problem]:
 @rule
 def check_backups(days: int | None, copy_tags: bool | None, *, longest: int, owner: str) -> Iterator[Problem]:
     """Return what is wrong with automatic backups kept for `days`; with `longest` 0, backups are not supported."""
-    if days is not None and not is_unresolved(days) and not 0 <= days <= longest:
-        never = longest == 0
+    path = ("backups", "retention_days")
+    if longest == 0 and days and not is_unresolved(days):
         yield Problem(
             code=Code.FILE_SYSTEM_BACKUP,
-            path=("backups", "retention_days"),
+            path=path,
             value=days,
-            message=f"{owner} file systems do not support backups"
-            if never
-            else f"backups must be kept for at most {longest} days",
-            allowed="0" if never else f"0 (none) to {longest} days",
-            remedy="remove it, or use a persistent deployment type" if never else f"write at most {longest}",
+            message=f"{owner} file systems do not support backups",
+            remedy="remove it, or use a persistent deployment type",
         )
+    elif longest:
+        limit, what = Limit(minimum=0, maximum=longest), "the retention of backups"
+        yield from check_number(days, limit, Code.FILE_SYSTEM_BACKUP, *path, what=what)
     if longest == 0 and copy_tags is True:
         yield Problem(
             code=Code.FILE_SYSTEM_BACKUP,

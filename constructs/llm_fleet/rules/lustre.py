@@ -78,7 +78,7 @@ def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Prob
         yield spec.wrong(
             "throughput",
             Code.LUSTRE_THROUGHPUT,
-            f"the throughput of {_name(variant)} cannot be set per TiB"
+            f"the throughput of {_owner(spec, variant)} cannot be set per TiB"
             if elastic
             else f"the throughput of {variant.deployment_type} is fixed and cannot be set",
             "set the throughput of the whole file system in MB/s"
@@ -92,7 +92,7 @@ def _check_throughput(spec: LustreSpec, variant: LustreVariant) -> Iterator[Prob
     yield spec.wrong(
         "throughput",
         Code.LUSTRE_THROUGHPUT,
-        f"{_name(variant)} does not support {value} MB/s/TiB",
+        f"{_owner(spec, variant)} does not support {value} MB/s/TiB",
         nearest_of(below, above, "MB/s/TiB"),
         allowed=f"{words(variant.throughputs)} MB/s/TiB",
         value=value,
@@ -108,7 +108,7 @@ def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Proble
         yield spec.wrong(
             "storage_capacity_gib",
             Code.LUSTRE_CAPACITY,
-            f"{_name(variant)} is elastic: its size cannot be set",
+            f"{_owner(spec, variant)} is elastic: its size cannot be set",
             "remove the size, or use SSD storage",
         )
         return
@@ -116,11 +116,11 @@ def _check_capacity(spec: LustreSpec, variant: LustreVariant) -> Iterator[Proble
     tier = variant.tier(spec.effective_throughput) or variant.tiers[0]
     if tier.capacity.accepts(value):
         return
-    with_throughput = f" with {tier.throughput} MB/s/TiB" if variant.storage_type == "HDD" else ""
+    with_throughput = f", with {tier.throughput} MB/s/TiB," if variant.storage_type == "HDD" else ""
     yield spec.wrong(
         "storage_capacity_gib",
         Code.LUSTRE_CAPACITY,
-        f"{_name(variant)}{with_throughput} is not available with {value} GiB",
+        f"{_owner(spec, variant)}{with_throughput} cannot have {value} GiB",
         nearest_of(*tier.capacity.nearest(value), "GiB"),
         allowed=tier.capacity.describe("GiB"),
     )
@@ -131,21 +131,22 @@ def _check_throughput_capacity(spec: LustreSpec, variant: LustreVariant) -> Iter
     value, steps = spec.throughput.whole if spec.throughput is not None else None, variant.throughput_capacity
     if value is None or is_unresolved(value) or (steps is not None and steps.accepts(value)):
         return
-    yield spec.wrong(
-        "throughput",
-        Code.LUSTRE_THROUGHPUT,
-        f"{_name(variant)} does not support {value} MB/s"
-        if steps
-        else f"the throughput of {_name(variant)} cannot be set for the whole file system",
-        nearest_of(*steps.nearest(value), "MB/s") if steps else "remove it",
-        allowed=steps.describe("MB/s") if steps else "",
-        value=value,
-    )
+    if steps is not None:
+        message, allowed = f"{_owner(spec, variant)} does not support {value} MB/s", steps.describe("MB/s")
+        remedy = nearest_of(*steps.nearest(value), "MB/s")
+    else:
+        message = f"the throughput of {_owner(spec, variant)} cannot be set for the whole file system"
+        near = min(variant.throughputs, key=lambda each: abs(each - value), default=None)
+        allowed = f"{words(variant.throughputs)} MB/s/TiB" if variant.throughputs else ""
+        remedy = "remove it" if near is None else f"write it per TiB, e.g. `{near} MB/s/TiB`"
+    yield spec.wrong("throughput", Code.LUSTRE_THROUGHPUT, message, remedy, allowed=allowed, value=value)
 
 
-def _name(variant: LustreVariant) -> str:
-    """The deployment type, with the storage type unless that is SSD, the usual one."""
-    return variant.deployment_type + ("" if variant.storage_type == "SSD" else f" on {variant.storage_type} storage")
+def _owner(spec: LustreSpec, variant: LustreVariant) -> str:
+    """The file system by its types; `default` for a deployment type that the user has not written."""
+    default = "" if "deployment_type" in spec.model_fields_set else " (the default deployment type)"
+    storage = "" if variant.storage_type == "SSD" else f" on {variant.storage_type} storage"
+    return f"a {variant.deployment_type} file system{storage}{default}"
 
 
 def _check_version(spec: LustreSpec, variant: LustreVariant) -> Iterator[Problem]:

@@ -28,17 +28,30 @@ def lustre_addresses(spec: LustreSpec, *, region: str | None = None) -> int | No
 
 
 def lustre_claim(
-    spec: LustreSpec, *, owner: str, availability_zone_id: str | None = None, region: str | None = None
+    spec: LustreSpec,
+    *,
+    owner: str,
+    availability_zone_id: str | None = None,
+    region: str | None = None,
+    in_file: bool = False,
 ) -> AddressClaim:
     """Return the claim of the file system in its compute subnet; the minimum of any file system when unknown.
 
-    `owner`: the file system as the user named it. Used by both the fleet file and the construct.
+    `owner`: the file system as the user named it; with `in_file`, its path in the fleet file.
     """
     addresses, what = lustre_addresses(spec, region=region), "FSx for Lustre"
+    elastic = spec.variant is not None and spec.variant.throughput_capacity is not None
+    attribute = "throughput" if elastic else "storage_capacity_gib"
+    size = f"`{owner}.{spec.key_of(attribute)}`" if in_file else f"`{attribute}` of {owner}"
     if addresses is None:
         return AddressClaim.for_file_system(owner=owner, what=what, availability_zone_id=availability_zone_id)
     return AddressClaim(
-        owner=owner, what=what, count=1, addresses_each=addresses, availability_zone_id=availability_zone_id
+        owner=owner,
+        what=what,
+        count=1,
+        addresses_each=addresses,
+        availability_zone_id=availability_zone_id,
+        smaller=f"a smaller {size}",
     )
 
 

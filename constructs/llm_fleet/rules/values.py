@@ -106,6 +106,12 @@ class OutOfRange(Problem):
         """The allowed number nearest to the value."""
         return (self.limit.minimum or 0) if self._too_small else (self.limit.maximum or 0)
 
+    def in_file(self) -> "OutOfRange":
+        """Return the same problem of a number that a fleet file has without a unit."""
+        if self.value < 0 and self.limit.holds(-self.value):
+            return self.written_by(str, f"a whole number, e.g. `{-self.value}`", self.value)
+        return self.written_by(str, f"`{self.nearest}` or {'more' if self._too_small else 'less'}", self.value)
+
     @property
     def _too_small(self) -> bool:
         return self.limit.minimum is not None and self.value < self.limit.minimum
@@ -116,7 +122,7 @@ class OutOfRange(Problem):
             self,
             message=f"{self.what} must be at {'least' if self._too_small else 'most'} {text(self.nearest)}",
             value=value,
-            allowed=self.limit.range_in(text),
+            allowed=self.limit.range_in(text) + (f" ({self.limit.source})" if self.limit.source else ""),
             remedy=f"write {right}" if self.usual_remedy else self.remedy,
         )
 

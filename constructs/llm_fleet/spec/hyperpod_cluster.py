@@ -44,8 +44,8 @@ class HyperPodClusterSpec(ClusterSpec):
     node_recovery: NodeRecovery = NodeRecovery.AUTOMATIC
     """Whether HyperPod replaces faulty nodes automatically. Default: `Automatic`."""
     slurm_config_strategy: Annotated[SlurmConfigStrategy | None, Field(alias="slurm_config")] = None
-    """Who controls slurm.conf. Default: `Merge`, which Continuous provisioning implies; the API rejects both
-    together."""
+    """Who controls slurm.conf. Remove it with Continuous provisioning, which always merges. Otherwise the default is
+    `Merge`."""
     accounting_database: Annotated[AccountingDatabase | None, Field(alias="accounting")] = None
     """Where Slurm's accounting data is stored. Default: a database on the controller."""
     lifecycle: Lifecycle = Lifecycle.ON_INIT_COMPLETE

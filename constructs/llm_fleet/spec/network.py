@@ -24,11 +24,11 @@ class NetworkSpec(Spec):
     """AZ ids only for load balancers, which need two AZs; adding one moves nothing. Default: load balancers use the
     network's own AZs."""
     cidr: str = "10.0.0.0/16"
-    """CIDR block of the public and infrastructure subnets; each AZ uses a sixteenth. A token is assumed to be a /16.
-    Default: `10.0.0.0/16`."""
+    """CIDR block of the public and infrastructure subnets; each AZ uses a sixteenth. In Python, a CDK token is
+    assumed to be a /16. Default: `10.0.0.0/16`."""
     compute_cidr: str = "10.1.0.0/16"
-    """CIDR block of the compute subnets; a node uses up to 32 addresses. Each AZ takes half of what the AZs before it
-    have left, so an AZ that is appended moves no subnet. Default: `10.1.0.0/16`."""
+    """CIDR block of the compute subnets; a node uses up to 32 addresses. The first AZ gets half of the block, the
+    second half of the rest, and so on: an AZ that is appended does not move a subnet. Default: `10.1.0.0/16`."""
     internet: InternetAccess = InternetAccess.NAT
     """`nat` (a NAT gateway in each AZ), `shared-nat` (one in the first AZ, for all AZs), or `none` (no internet access,
     with VPC endpoints). Default: `nat`."""

@@ -122,7 +122,13 @@ DEFAULT_VERSION = "2.15"
 """The version of the client in HyperPod's AMI, required by EFA and metadata configuration; FSx's own default is
 older."""
 _LUSTRE_KEPT_DAYS = 7
-_THROUGHPUT = Quantity(noun="throughput", units={"MB/s/TiB": 1, "MB/s": 1, "GB/s": 1000}, example="250 MB/s/TiB")
+_THROUGHPUT = Quantity(
+    noun="throughput",
+    units={"MB/s/TiB": 1, "MB/s": 1, "GB/s": 1000},
+    example="250 MB/s/TiB",
+    # The default deployment type has a throughput for each TiB.
+    twins=dict.fromkeys(("mib/s", "mib/s/tib", "mbps", "mb", "mib"), "MB/s/TiB"),
+)
 
 Change = Literal["NEW", "CHANGED", "DELETED"]
 """Changes that are imported from S3 or exported to it."""
@@ -231,8 +237,8 @@ class LustreSpec(Spec):
     storage_type: Annotated[LustreStorageType, Field(alias="storage")] = LustreStorageType.SSD
     """Storage type. Default: `SSD`."""
     storage_capacity_gib: Annotated[LustreGibibytes | None, Field(alias="size")] = None
-    """Storage capacity, e.g. `4800 GiB`; `4.8 TiB` is the same, as in FSx's documents. Default: the smallest capacity
-    that is available."""
+    """Storage capacity, e.g. `4800 GiB`; `4.8 TiB` is the same, as in FSx's documents. Default: the smallest
+    capacity of the deployment type, `1200 GiB` for PERSISTENT_2 on SSD."""
     throughput: Annotated[LustreThroughput, _AsText()] | None = None
     """Throughput: `250 MB/s/TiB`, or for INTELLIGENT_TIERING that of the whole file system, `4 GB/s`. Default: 250
     MB/s/TiB."""

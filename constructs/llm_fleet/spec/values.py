@@ -6,7 +6,7 @@ KEY_ARN]` is a string of one format, checked in both. The JSON Schema is derived
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from os import PathLike, fspath
 from typing import Annotated, Any, TypeVar, cast, get_args
@@ -29,6 +29,7 @@ def wrong_value(
 
 
 _WRITTEN = re.compile(r"(-?\d+(?:\.\d+)?) *([A-Za-zµ][A-Za-z/]*)", re.ASCII)
+_THOUSANDS = re.compile(r"(?<=\d)[,'_ ](?=\d{3}(\D|$))", re.ASCII)
 _BARE = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 
 
@@ -42,6 +43,8 @@ class Quantity:
     example: str
     usual: str = ""
     """The unit that a user most likely means when the unit is missing. Default: the API's own."""
+    twins: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Other units, in lower case, that users write, and the unit to suggest for each."""
     fine: int = 1
     """How many of the first unit are one unit of the Python value, as a fraction. Default: 1, whole numbers."""
 
@@ -83,11 +86,14 @@ class Quantity:
         if _BARE.fullmatch(text):
             raise self._no_unit(text)
         match = _WRITTEN.fullmatch(text)
+        if match is None and _WRITTEN.fullmatch(plain := _THOUSANDS.sub("", text)):
+            remedy = f"write numbers without a thousands separator: `{plain}`"
+            raise self._refusal(f"this is not a valid {self.noun}", remedy)
         if match is None:
             raise self._refusal(f"this is not a valid {self.noun}", f"write e.g. `{self.example}`")
         amount, unit = match.groups()
         if unit not in self.units:
-            offer = nearest(unit, self.units) or _TWINS.get(unit.casefold())
+            offer = self.twins.get(unit.casefold()) or nearest(unit, self.units) or _TWINS.get(unit.casefold())
             right = f"`{amount} {offer}`" if offer in self.units else f"`{self.example}`"
             raise self._refusal(f"{unit} is not a unit of a {self.noun} here", f"write e.g. {right}")
         return Decimal(amount), unit

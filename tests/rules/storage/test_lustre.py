@@ -73,7 +73,7 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         for settings, *said in (
             (
                 per_tib(200),
-                "PERSISTENT_2 does not support 200 MB/s/TiB",
+                "a PERSISTENT_2 file system (the default deployment type) does not support 200 MB/s/TiB",
                 "allowed: 125, 250, 500 or 1000 MB/s/TiB",
                 "write 125 MB/s/TiB or 250 MB/s/TiB",
             ),

@@ -293,7 +293,7 @@ def _check_vpc(cluster: PlacedCluster) -> Iterator[Problem]:
         yield Problem(
             code=Code.MOUNT_WITHOUT_VPC,
             message=f"{called} is in a VPC and the cluster is not, so its nodes cannot reach the file system",
-            remedy="give the cluster the network of the file system",
+            remedy="set `network` of the cluster to the network of the file system",
             path=(mount.kind,),
         )
 
