@@ -12,7 +12,7 @@ HEAD = """# Fleet file
 All keys of a fleet file. A small one:
 
 ```yaml
-# yaml-language-server: $schema=../schema/fleet.schema.json
+# yaml-language-server: $schema=schema/fleet.schema.json
 fleet: launch-post
 region: us-west-2
 network: {az: usw2-az4}
@@ -24,10 +24,12 @@ clusters:
       worker-group: {role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}
 ```
 
-Required keys are `fleet`, `region` and `network`; for each cluster, `kind` and either `groups` or `head` and `queues`;
-for each service, `model`, `instance` and a `front` with a certificate or with plain HTTP. Other keys are optional;
-their lines name the defaults. Write sizes, rates and times with their units. An unknown key is an error that names the
-most similar key, and all errors in a file are reported in one run.
+The line of a key that its mapping must have begins with *Required.*; some other keys are required in the cases that
+their lines name, e.g. `partition` for compute groups. All other keys are optional, and their lines name the defaults
+and the allowed values. Write sizes, rates and times with their units. An unknown key is an error that names the most
+similar key, and all errors in a file are reported in one run.
+
+[Specs](reference/spec-values.md) has the types of all keys and their names in Python.
 
 `llm-fleet validate FILE` checks a file without an AWS account. `llm-fleet schema` prints the JSON Schema, which editors
 use to complete keys. [`hyperpod-full.yaml`](../examples/hyperpod-full.yaml),
@@ -42,7 +44,7 @@ def page() -> str:
     schema = fleet_schema()
     places = list(dict.fromkeys(_mappings(_Place(path="", name="", kind=""), schema, schema["$defs"])))
     nodes = {place: schema["$defs"].get(place.name, schema) for place in places}
-    return "\n".join([HEAD, *(_section(_title(place, places), node) for place, node in nodes.items())])
+    return "\n".join([HEAD, *(_section(_title(place, places), node, schema["$defs"]) for place, node in nodes.items())])
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,33 @@ def _title(place: _Place, places: list[_Place]) -> str:
     return f"## `{place.path}`" + (f" of `kind: {place.kind}`" if len(alike) > 1 else "")
 
 
-def _section(title: str, node: dict[str, Any]) -> str:
-    rows = [f"| `{key}` | {cell(value['description'])} |" for key, value in node["properties"].items()]
+_MOST_VALUES = 10
+"""A longer list, e.g. of instance types, is not part of a description."""
+_DEFAULT = "Default:"
+
+
+def _with_values(value: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """Return the description of a key, with the values of its type that it does not name."""
+    described: str = value["description"]
+    places = [arm for each in (value, value.get("items") or {}) for arm in _arms(each)]
+    nodes = [definitions.get(each.get("$ref", "").rpartition("/")[2], each) for each in places]
+    words = [word for node in nodes for word in (*node.get("enum", []), *([node["const"]] if "const" in node else []))]
+    words = list(dict.fromkeys(words))
+    is_open = any(node.get("type") in ("string", "integer") and not {"enum", "const"} & set(node) for node in nodes)
+    if is_open or len(words) > _MOST_VALUES or all(f"`{word}`" in described for word in words):
+        return described
+    names = [f"`{word}`" for word in words] + (["a mapping"] if any("properties" in node for node in nodes) else [])
+    start, last = ("One or more of ", "and") if value.get("type") == "array" else ("", "or")
+    listed = f"Write {names[0]}" if len(names) == 1 else f"{start}{', '.join(names[:-1])} {last} {names[-1]}"
+    sentence = f"{listed}."
+    before, default, after = described.partition(_DEFAULT)
+    return f"{before.rstrip()} {sentence} {default}{after}".rstrip()
+
+
+def _section(title: str, node: dict[str, Any], definitions: dict[str, Any]) -> str:
+    required = node.get("required", [])
+    rows = [
+        f"| `{key}` | {'Required. ' if key in required else ''}{cell(_with_values(value, definitions))} |"
+        for key, value in node["properties"].items()
+    ]
     return "\n".join([title, "", "| key | description |", "|---|---|", *rows, ""])

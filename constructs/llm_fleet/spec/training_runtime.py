@@ -175,7 +175,7 @@ class ServerEnvironment(TrainingEnvironment):
     ] = EnvironmentKind.SERVER
     """Kind of the environment."""
     server_kind: Annotated[ServerKind, Field(alias="server", examples=["tgi"])]
-    """The server: `tgi` or `hugging-face-vllm`; the others compile models themselves, without an export."""
+    """The server: `tgi` or `hugging-face-vllm`; `aws-vllm` and `aws-vllm-neuron` compile models themselves."""
 
 
 AnyEnvironment = Annotated[
