@@ -92,6 +92,16 @@ def test_a_database_for_accounting_costs_its_servers(written: str, what: str, le
     assert (line.what, line.minimum, line.maximum) == (what, Decimal(least), Decimal(most))
 
 
+def test_storage_has_a_unit_and_other_items_have_none():
+    lines = lines_of("hyperpod-full", PriceTable.of([]))
+    assert {line.what: line.unit for line in lines.values() if line.unit} == {
+        "second volumes": "GiB",
+        "Lustre PERSISTENT_2 SSD, 250 MB/s/TiB": "GiB",
+        "OpenZFS SINGLE_AZ_HA_2, storage": "GiB",
+        "OpenZFS SINGLE_AZ_HA_2, throughput": "MB/s",
+    }
+
+
 @pytest.mark.parametrize(
     ("zones", "without", "note", "count"),
     [

@@ -142,9 +142,17 @@ def test_a_database_outside_the_cluster_requires_a_newer_image(tmp_path: Path):
         ("2026-09-01", "2026-09-01"),
         ("1.2.0", "1.2.0"),
         ("20269999", "20269999"),
-        (None, "AWS does not return its release"),
     ],
 )
-def test_an_image_that_is_new_or_has_no_date_is_good(tmp_path: Path, release: str | None, detail: str):
+def test_an_image_that_is_new_or_has_no_date_is_good(tmp_path: Path, release: str, detail: str):
     answer = _requested(tmp_path, release)
-    assert (answer.detail, list(answer.problems)) == (detail, [])
+    assert (answer.checked, answer.detail, list(answer.problems)) == (True, detail, [])
+
+
+def test_an_image_without_a_release_is_not_checked(tmp_path: Path, check: Check, monkeypatch: pytest.MonkeyPatch):
+    answer = _requested(tmp_path, None)
+    assert (answer.checked, answer.detail) == (False, "AWS does not return its release")
+    monkeypatch.setattr(models, "ask_running_images", lambda *_: answer)
+    checked = check(TRN1, "--only", "images", "--json")
+    row = checked.rows["image of cluster train"]
+    assert (row["verdict"], row["detail"], checked.code) == ("not checked", "AWS does not return its release", 3)

@@ -134,6 +134,22 @@ def test_every_example_is_checked_and_each_remedy_names_a_command_of_the_cli(che
     assert {row["verdict"] for row in checked.rows.values()} <= {"good", "problem"}
 
 
+def test_storage_and_vcpus_have_their_units(check: Check, aws: LocalAws):
+    files = TRN1.replace("clusters:", "storage: {fsx: {size: 4800 GiB, throughput: 250 MB/s/TiB}}\nclusters:")
+    aws.give_account(quotas=ENOUGH | {"fsx": {"Lustre Persistent_2 storage capacity": 0}})
+    try:
+        rows = check(files, "--json", "--only", "quotas").rows
+    finally:
+        aws.give_account(quotas=ENOUGH)
+    assert rows["quota Lustre Persistent_2 storage capacity"]["detail"] == (
+        "4800 GiB required, quota 0 GiB, 0 GiB in use"
+    )
+    assert rows["quota ml.trn1.32xlarge for cluster usage"]["detail"].startswith("4 required, quota 4, ")
+    chat = (ROOT / "examples" / "inference-inf2.yaml").read_text(encoding="utf-8")
+    details = [row["detail"] for row in check(chat, "--json", "--only", "quotas").rows.values()]
+    assert any(" vCPUs required, quota " in detail for detail in details)
+
+
 def test_usage_from_a_metric_counts(check: Check, aws: LocalAws):
     """SageMaker has a usage metric for quotas of jobs, notebooks and endpoints."""
     name = "ml.g5.xlarge for notebook instance usage"

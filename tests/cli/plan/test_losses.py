@@ -103,6 +103,37 @@ def test_the_plan_shows_losses_with_their_codes() -> None:
     assert [one["code"] for one in section.data["refused_updates"]] == ["LF1088"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "words"),
+    [
+        (
+            FILES,
+            {"KmsKeyId": "a"},
+            {"KmsKeyId": "b"},
+            "look for an empty second file system and delete it: it costs money",
+        ),
+        (
+            "AWS::EC2::Subnet",
+            {"CidrBlock": "10.1.0.0/17"},
+            {"CidrBlock": "10.2.0.0/17"},
+            "look for a second resource of the type AWS::EC2::Subnet and delete it [LF1088]",
+        ),
+    ],
+)
+def test_a_second_copy_from_an_earlier_attempt_is_reported(kind: str, before: Any, after: Any, words: str) -> None:
+    def made(properties: Mapping[str, Any]) -> StackTemplate:
+        export = {"Value": {"Ref": "One"}, "Export": {"Name": "s:One"}}
+        resources = {"One": {"Type": kind, "Properties": properties, "UpdateReplacePolicy": "Retain"}}
+        return StackTemplate(name="s", region=None, resources=resources, paths={}, outputs={"One": export})
+
+    topic = {"Type": "AWS::SNS::Topic", "Properties": {"DisplayName": {"Fn::ImportValue": "s:One"}}}
+    train = StackTemplate(name="train", region=None, resources={"Job": topic}, paths={})
+    deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
+    deployed.found.update({"s": made(before), "train": train})
+    text = difference_section([made(after), train], deployed).text(WIDE)
+    assert f"If this update was tried already, {words}" in text
+
+
 def listed(name: str, number: int, *, description: str = "Some stack (llm-fleet)", **more: str) -> dict[str, Any]:
     created = datetime(2026, 11, number, tzinfo=UTC)
     reported = {"StackName": name, "CreationTime": created, "StackStatus": "UPDATE_COMPLETE"}
@@ -140,7 +171,7 @@ def test_removed_stacks_are_listed_with_the_command_that_deletes_them(
     same = StackTemplate(name="train-storage", region=None, resources={}, paths={})
     section = difference_section([same], deployed)
     text = section.text(WIDE)
-    assert "the deployed stacks do not change" in text
+    assert "the other stacks do not change" in text
     assert "train-old is deployed, but no longer in the fleet file" in text
     command = "aws cloudformation delete-stack --region us-west-2 --stack-name train-old"
     assert f"`{command}` [LF1090]" in text

@@ -54,7 +54,8 @@ def test_the_plan_as_text(capsys: pytest.CaptureFixture[str]):
     lines = capsys.readouterr().out.splitlines()
     workers = next(line for line in lines if line.startswith("train/workers"))
     assert workers.split() == [
-        *("train/workers", "ml.trn1.32xlarge", "4", "512", "64", "neuron", "2,048", "GiB", "800", "Gbit/s", "on-demand")
+        *("train/workers", "ml.trn1.32xlarge", "4", "512", "64", "Neuron", "devices"),
+        *("2,048", "GiB", "800", "Gbit/s", "on-demand"),
     ]
     total = "7 instances, 524 vCPUs, 66 accelerators, 2,112 GiB of accelerator memory, 3.2 Tbit/s of EFA bandwidth"
     assert f"total of all rows, at the maximum counts: {total}" in lines
@@ -64,11 +65,28 @@ def test_the_plan_as_text(capsys: pytest.CaptureFixture[str]):
     costs = next(line for line in lines if line.startswith("total cost of all rows"))
     assert costs.endswith("per month of 730 hours")
     assert any(line.startswith("OWNER") and line.endswith("PRICE FROM") for line in lines)
-    assert any("interface endpoints (4 endpoints in each of 2 AZs)      8 " in line for line in lines)
+    assert any("interface endpoints (4 endpoints in each of 2 AZs) 8 " in " ".join(line.split()) for line in lines)
     assert any(
         line.startswith("at the price of us-east-1, because the price in us-west-2 is unknown") for line in lines
     )
     assert any(line.startswith("not included: data transfer") for line in lines)
+    lustre = next(line for line in lines if line.startswith("storage.fsx"))
+    assert "  4800 GiB  $" in lustre
+    assert any(line.startswith("all prices are from public sources, not from AWS itself; the oldest") for line in lines)
+    quota = (
+        "share of the quota `Network interfaces per Region` (L-DF5E4CA3), which AWS enforces in each AZ, despite its"
+    )
+    assert any(quota in line for line in lines)
+
+
+def test_one_accelerator_is_singular_and_gpus_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "fleet.yaml"
+    queues = "      one: {type: g5.xlarge, max: 1}\n      two: {type: p5.48xlarge, max: 2}"
+    file.write_text(LARGE.format(queues=queues))
+    assert plan(file, *QUICK) == 0
+    rows = {line.split()[0]: line for line in reversed(capsys.readouterr().out.splitlines()) if line}
+    assert "  1 GPU  " in rows["train/one"]
+    assert "  16 GPUs  " in rows["train/two"]
 
 
 def test_a_note_names_the_throughput_that_a_slow_file_system_needs(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -110,7 +128,12 @@ def test_the_users_price_table_and_items_without_a_price(tmp_path: Path, capsys:
     assert plan(ROOT / "examples" / "hyperpod-full.yaml", *QUICK, "--prices", prices) == 0
     out = capsys.readouterr().out
     assert "$10/h" in out
-    assert "no price known: second volumes of train/trn1; OpenZFS SINGLE_AZ_HA_2, storage of storage.home" in out
+    assert "some prices are from public sources, not from AWS itself" in out
+    assert "320 MB/s  no price known" in out
+    assert (
+        "no price known: second volumes of train/trn1; OpenZFS SINGLE_AZ_HA_2, storage of storage.home; OpenZFS " in out
+    )
+    assert "OpenZFS SINGLE_AZ_HA_2, throughput of storage.home\n" in out
     assert "total cost of all rows with a known price: $" in out
 
 

@@ -45,7 +45,7 @@ def test_a_rejected_replacement_leaves_a_second_copy_of_a_retained_resource() ->
 
     train = stack("train", USER)
     (one,) = refused([files("a"), train], [files("b", UpdateReplacePolicy="Retain"), train])
-    assert one.leaves_copy
+    assert (one.leaves_copy, one.type) == (True, FILES)
     (one,) = refused([files("a"), train], [files("b", DeletionPolicy="Retain"), train])
     assert not one.leaves_copy
     (one,) = refused([files("a", UpdateReplacePolicy="Retain"), train], [stack("storage", {}), train])
@@ -93,7 +93,8 @@ def test_a_resource_with_a_fixed_name_is_not_replaced() -> None:
         return stack("train", {"Cluster": {"Type": "AWS::SageMaker::Cluster", "Properties": properties}})
 
     (one,) = refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="a", VpcConfig="y")])
-    assert "only if its ClusterName changes" in one.why
+    assert one.why.startswith("CloudFormation creates the new cluster before it deletes the old one")
+    assert one.why.endswith("so they need different names: change `name` of the cluster, too")
     assert refused([cluster(ClusterName="a", VpcConfig="x")], [cluster(ClusterName="b", VpcConfig="y")]) == []
 
     def of_studio(kind: str, **properties: Any) -> StackTemplate:
@@ -102,7 +103,7 @@ def test_a_resource_with_a_fixed_name_is_not_replaced() -> None:
     (one,) = refused(
         [of_studio("Domain", DomainName="a", KmsKeyId="x")], [of_studio("Domain", DomainName="a", KmsKeyId="y")]
     )
-    assert "only if its DomainName changes" in one.why
+    assert one.why.endswith("so they need different names: change its `DomainName`, too")
     old, new = (of_studio("UserProfile", UserProfileName="ada", DomainId=domain) for domain in ("x", "y"))
     assert refused([old], [new]) == [], "its name differs within its domain"
 

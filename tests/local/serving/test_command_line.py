@@ -70,7 +70,10 @@ def test_an_unsupported_template_is_reported_in_one_line(cdk_out: Path, capsys: 
     assert main(["serve", str(cdk_out / "missing")]) == 1
     assert "`cdk synth` creates it" in capsys.readouterr().err
     assert main(["serve", str(cdk_out), "--service", "other"]) == 1
-    assert "there is no service other" in capsys.readouterr().err
+    assert f"there is no service other in {cdk_out}; choose one of: chat\n" in capsys.readouterr().err
+    (cdk_out / "empty").mkdir()
+    assert main(["serve", str(cdk_out / "empty"), "--service", "other"]) == 1
+    assert "there is no service behind a load balancer in" in capsys.readouterr().err
     wrong = server(environment={**TGI_ENVIRONMENT, "MAX_BATCH_SIZE": "0"})
     (cdk_out / "Chat.template.json").write_text(template(container=wrong))
     assert main(["serve", str(cdk_out)]) == 1

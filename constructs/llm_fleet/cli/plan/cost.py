@@ -284,8 +284,8 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         )
     if cost.unverified:
         oldest = min(line.price.read for line in cost.unverified if line.price is not None)
-        all_of_them = all(line.price is None or line in cost.unverified for line in cost.lines)
-        which = "all" if all_of_them else "some"
+        priced = sum(line.price is not None for line in cost.lines)
+        which = "all" if len(cost.unverified) == priced else "some"
         remarks.append(f"{which} prices are from public sources, not from AWS itself; the oldest was read on {oldest}")
     if remarks:
         remarks.append("run `llm-fleet plan --refresh-prices` for the current prices of this fleet in its Region")
