@@ -24,8 +24,8 @@ class Code(Enum):
     BUNDLE_MIXED = ("LFN07", f"scripts and manifest must belong to the same bundle: {_RESTORE}")
     ARGUMENTS = (
         "LFN08",
-        "leave the arguments that the platform passes unchanged; to run it by hand, use `bash on_create.sh` with "
-        "`--list`, `--dry-run` or `--only NAME`",
+        "leave the arguments that the platform passes unchanged; by hand, run the script of the group's hook "
+        "(`on_init_complete.sh`, `on_create.sh`) with `--list`, `--dry-run` or `--only NAME`",
     )
     PLATFORM_FILE = ("LFN10", "replace the node; if the error comes back, send the file to AWS Support")
     CLUSTER_MISMATCH = ("LFN11", "set the cluster's LifeCycleConfig to the bundle of this cluster")
@@ -53,7 +53,7 @@ class Code(Enum):
     )
     NO_STEPS = ("LFN21", "remove names from `scripts.skip`, or choose a hook that has steps for this role")
     ALREADY_RUNNING = ("LFN22", "wait until the run in the message has ended; its result is in report.json")
-    STEP_UNKNOWN = ("LFN23", "choose a name from `bash on_create.sh --list`, and deploy the stack again")
+    STEP_UNKNOWN = ("LFN23", "run the script with `--list`, choose one of the names, and deploy the stack again")
     NEED_UNKNOWN = ("LFN24", "list in `needs` only steps of this release or custom steps")
     DEPENDENCY_CYCLE = (
         "LFN25",
@@ -186,7 +186,7 @@ class Code(Enum):
     SLURM_CONF_MISSING = ("LFN58", "read the cluster agent's log in /var/log/aws/clusters, and replace the controller")
     SLURM_CONF = (
         "LFN59",
-        "fix the line in the message on the controller, then run `bash on_create.sh --only slurm_conf`",
+        "fix the line in the message on the controller, then run the step again with `--only slurm_conf`",
     )
     AUTO_RESUME = (
         "LFN60",

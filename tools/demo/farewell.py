@@ -21,7 +21,7 @@ Query it:        AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=local AWS_SECRET_
 All details:     make demo FLEET={file} VERBOSE=1    (an unchanged file changes nothing)
 Stop it:         make demo-stop
 To a real AWS account, with your credentials and the region of the file (source .venv/bin/activate first):
-                 npx cdk bootstrap aws://YOUR-ACCOUNT/{region}
+                 npx cdk bootstrap --context fleet={file}
                  npx cdk deploy --all --context fleet={file}
 This costs money: all instances and other resources of the file, from the minute they start.""",
         markup=False,

@@ -12,7 +12,7 @@ from llm_fleet_node.manifest import Manifest
 
 FOLDER = "/opt/llm-fleet/bundles"
 CURRENT = "/opt/llm-fleet/current"
-"""Link to the bundle of the last successful start. Two bundles are kept."""
+"""Link to the bundle of the last run that reached the step `run_at_boot`. Two bundles are kept."""
 _KEPT = 2
 """This bundle and the previous one."""
 
