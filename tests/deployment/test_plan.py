@@ -48,7 +48,10 @@ def test_what_is_deployed_does_not_differ(requested: FleetOnAws, capsys: pytest.
     assert plan["difference"]["resources"] == []
     assert plan["difference"]["not_deployed"] == []
     assert main(["plan", str(LAUNCH_POST), "--assembly", str(requested.assembly)]) == 0
-    reported(24, capsys.readouterr().out, "the deployed stacks do not change")
+    out = capsys.readouterr().out
+    reported(24, out, "the deployed stacks do not change")
+    where = f"account {requested.aws.account}, us-west-2, {requested.aws.environment['AWS_ENDPOINT_URL']}"
+    assert f"Difference from the deployed stacks ({where})\n" in out
 
 
 def test_two_more_workers_and_nothing_else(

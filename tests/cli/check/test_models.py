@@ -152,7 +152,11 @@ def test_an_image_that_is_new_or_has_no_date_is_good(tmp_path: Path, release: st
 def test_an_image_without_a_release_is_not_checked(tmp_path: Path, check: Check, monkeypatch: pytest.MonkeyPatch):
     answer = _requested(tmp_path, None)
     assert (answer.checked, answer.detail) == (False, "AWS does not return its release")
-    monkeypatch.setattr(models, "ask_running_images", lambda *_: answer)
+
+    def ask(*_: object) -> Answer:
+        return answer
+
+    monkeypatch.setattr(models, "ask_running_images", ask)
     checked = check(TRN1, "--only", "images", "--json")
     row = checked.rows["image of cluster train"]
     assert (row["verdict"], row["detail"], checked.code) == ("not checked", "AWS does not return its release", 3)

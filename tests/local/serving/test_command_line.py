@@ -20,7 +20,9 @@ PAGE = ROOT / "docs" / "local-serving.md"
 
 @pytest.fixture
 def cdk_out(tmp_path: Path) -> Path:
-    (tmp_path / "Chat.template.json").write_text(template(desired=2))
+    containers = [server(), {"Name": "collector", "Image": "collector:1"}]
+    task = {"Type": "AWS::ECS::TaskDefinition", "Properties": {"ContainerDefinitions": containers}}
+    (tmp_path / "Chat.template.json").write_text(template(desired=2, others={"Task": task}))
     return tmp_path
 
 
@@ -58,6 +60,7 @@ def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subp
     status, text = send(url, "POST", "/v1/chat/completions", key=key, body={"messages": user("count to 3")})
     assert (status, '" 1 2 3"' in text) == (200, True)
     assert words["service"].startswith("chat, 1 task of ")
+    assert words["service"].endswith(" (these containers of the task do not run here: collector)")
     running.send_signal(signal.SIGINT)
     assert running.wait(timeout=10) == 0
     assert running.stderr is not None
