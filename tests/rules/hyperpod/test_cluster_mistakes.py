@@ -131,7 +131,7 @@ NOT_CONTINUOUS: dict[str, Any] = {
             cluster(**NO_VPC),
             Code.MOUNT_WITHOUT_VPC,
             "lustre",
-            ["FSx for Lustre is in a VPC", "give the cluster the network"],
+            ["FSx for Lustre is in a VPC", "set `network` of the cluster to the network"],
         ),
         (cluster(mounts=(HOME,), **NO_VPC), Code.MOUNT_WITHOUT_VPC, "open_zfs", ["FSx for OpenZFS"]),
         # It is reported once, not for each group.

@@ -154,4 +154,4 @@ def test_a_hundred_groups_are_allowed_and_one_more_is_not():
     assert check_cluster(cluster(CONTROLLER, *groups)) == []
     (problem,) = check_cluster(cluster(CONTROLLER, *groups, LOGIN))
     assert (problem.code, problem.path, problem.value) == (Code.GROUP_NUMBER, ("groups",), 101)
-    assert problem.allowed == "1 to 100"
+    assert problem.allowed == "1 to 100 (HyperPod's CreateCluster API)"
