@@ -5,6 +5,7 @@ and a rule that takes the code as an argument.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -39,6 +40,38 @@ def reported_codes() -> Mapping[str, list[Reported]]:
                 for code in _codes(call):
                     found.setdefault(code, []).append(reported)
     return found
+
+
+_FORMAT = re.compile(r"\{[a-z_]+\}")
+_SHORTEST = 5
+"""Length of the shortest literal text that identifies a template."""
+
+
+@cache
+def source_templates() -> Mapping[str, tuple[str, re.Pattern[str]]]:
+    """Return every text of the sources with `…` for its values, its longest literal part and its pattern; the most
+    specific text is first."""
+    found: dict[str, tuple[str, re.Pattern[str]]] = {}
+    for folder in _SOURCES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                literals = _literals(node)
+                longest = max((part for part in literals if part is not None), key=len, default="")
+                if len(longest) >= _SHORTEST and not longest.isspace() and "\n\n" not in longest:
+                    pattern = "".join(".*" if part is None else re.escape(part) for part in literals)
+                    name = "".join("…" if part is None else part for part in literals)
+                    found[name] = (longest, re.compile(pattern, re.DOTALL))
+    return dict(sorted(found.items(), key=lambda each: (-len(each[1][0]), each[0])))
+
+
+def _literals(node: ast.AST) -> list[str | None]:
+    """Return the literal parts of a text, with `None` for each value in it; empty for any other node."""
+    if isinstance(node, ast.Constant):
+        parts = _FORMAT.split(node.value) if isinstance(node.value, str) else []
+        return [part for text in parts for part in (None, text)][1:]
+    if not isinstance(node, ast.JoinedStr):
+        return []
+    return [part.value if isinstance(part, ast.Constant) else None for part in node.values]  # pyright: ignore
 
 
 class _Module:

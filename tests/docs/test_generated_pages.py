@@ -19,6 +19,7 @@ from tools import (
 )
 from tools.make_docs_error_texts import reported_codes
 from tools.make_docs_errors import number
+from tools.record_error_examples import template_of
 
 
 def same(folder: Path, made: Mapping[str, str]) -> None:
@@ -70,6 +71,25 @@ def test_every_code_has_a_section_of_its_own():
     pages = make_docs_errors.pages(CODES)
     for code in CODES:
         assert pages[f"LF{number(code) // 100 * 100}.md"].count(f"## {code.value}\n") == 1
+
+
+def test_error_pages_show_real_texts():
+    pages = make_docs_errors.pages(CODES)
+    for text in ("the count must be at most 6758", "0 to 6758 (HyperPod's CreateCluster API)", "No AWS credentials"):
+        assert any(text in page for page in pages.values())
+    assert not any("depends on the value" in page for page in pages.values())
+
+
+def test_recorded_error_texts_are_still_in_the_sources():
+    stale = [
+        (code, line.strip())
+        for code, texts in make_docs_errors.examples().items()
+        for text in texts
+        for line in text.splitlines()[1:]
+        if not line.lstrip().startswith(("given:", "allowed:"))
+        and not template_of(line.strip().removeprefix("remedy:").strip())
+    ]
+    assert stale == [], "run `python -m tools.record_error_examples` with the tests of these texts"
 
 
 def test_the_texts_of_a_code_are_found_in_the_sources():
