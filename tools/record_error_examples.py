@@ -25,6 +25,8 @@ PLACE = ROOT / "tools" / "error_examples.json"
 TESTS = ("fleet_file", "rules", "agreement", "cli", "sagemaker", "inference", "people", "stacks", "training", "network")
 _MOST = 3
 _MOST_COMPARED = 200
+_UNWANTED = re.compile(r"\b(told|nobody|trian|Traceback|Errno)\b")  # codespell:ignore told,nobody,trian
+"""Words of texts that are not shown: names in tests that `tools/check_words.py` reports, and tracebacks."""
 _VALUE = re.compile(r"[\d.]+|`[^`]*`|'[^']*'")
 _LONGEST = 1200
 _CLEAR = 15
@@ -67,6 +69,8 @@ def chosen(texts: list[str]) -> list[str]:
     by_template: dict[str, str] = {}
     by_words: dict[str, str] = {}
     for text in texts:
+        if _UNWANTED.search(text):
+            continue
         message = text.splitlines()[1].strip()
         if template := template_of(message):
             by_template.setdefault(template, text)
