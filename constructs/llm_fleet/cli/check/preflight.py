@@ -139,11 +139,15 @@ _COLUMNS = (
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> ExitCode:
-    """Return 1 if there is a problem, else 3 if a check could not be made, else 0."""
+    """Return 1 if there is a problem, else 3 if a call of a check failed, else 0.
+
+    A value that AWS does not return is not a failed call: no other credentials or later run would change it.
+    """
     verdicts = {outcome.verdict for outcome in outcomes}
     if Verdict.PROBLEM in verdicts:
         return ExitCode.PROBLEMS
-    return ExitCode.NOT_CHECKED if Verdict.NOT_CHECKED in verdicts else ExitCode.FINE
+    failed = any(outcome.verdict is Verdict.NOT_CHECKED and outcome.problems for outcome in outcomes)
+    return ExitCode.NOT_CHECKED if failed else ExitCode.FINE
 
 
 def as_text(outcomes: Sequence[Outcome], screen: Screen, *, where: str) -> str:
