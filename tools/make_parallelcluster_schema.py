@@ -1,6 +1,6 @@
 """Writes catalog/data/parallelcluster_schema.json: `python -m tools.make_parallelcluster_schema` (`--check` compares).
 
-The facts are what ParallelCluster's own schema says of itself: local/parallelcluster/inside/describe_schema.py, run
+The facts are what ParallelCluster's own schema says of itself: local/llm_fleet_local/parallelcluster/inside/describe_schema.py, run
 in its environment.
 """
 
@@ -19,7 +19,7 @@ _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/mak
 def text() -> str:
     """Return the data file's text: one key a line, so that a change reads well in a diff."""
     listed = subprocess.run(
-        [str(_PYTHON), str(ROOT / "local/parallelcluster/inside/describe_schema.py")],
+        [str(_PYTHON), str(ROOT / "local/llm_fleet_local/parallelcluster/inside/describe_schema.py")],
         check=True,
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ _APP, _LOOKED_UP = "cdk.json", "cdk.context.json"
 def app_context(folder: Path) -> dict[str, Any]:
     """Return the context of the nearest cdk.json, in `folder` or above it, with its cdk.context.json.
 
-    Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty where
+    Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty if
     there is no such file. Raises `ValueError` for invalid JSON.
     """
     for place in (folder, *folder.parents):
@@ -31,6 +31,12 @@ def app_context(folder: Path) -> dict[str, Any]:
             looked_up = _read(place / _LOOKED_UP) if (place / _LOOKED_UP).is_file() else {}
             return {**found, **looked_up}
     return {}
+
+
+def recommended_context() -> dict[str, Any]:
+    """Return the context of llm-fleet's own cdk.json, with the recommended feature flags: in the package in a wheel,
+    that of the checkout otherwise."""
+    return app_context(Path(__file__).parent)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -93,7 +99,7 @@ def main() -> int:
     import aws_cdk as cdk
 
     try:
-        context = app_context(arguments.fleet.resolve().parent) or app_context(Path.cwd())
+        context = app_context(arguments.fleet.resolve().parent) or app_context(Path.cwd()) or recommended_context()
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1

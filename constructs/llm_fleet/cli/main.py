@@ -12,6 +12,7 @@ from llm_fleet.cli import (
     events,
     importing,
     jobs,
+    local,
     logs,
     mirror,
     nodes,
@@ -99,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.set_defaults(run=_schema)
 
-    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, parallelcluster):
+    for verb_of in (local, check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, parallelcluster):
         verb_of.add_to(verbs)
     add_completion_to(verbs, _parser)
     return parser

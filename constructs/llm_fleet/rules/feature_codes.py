@@ -173,6 +173,9 @@ class CommandCode(AnyCode):
     PLACE_KIND = "LF1012", "a command for another kind of cluster or service"
     FILE_OR_NAME = "LF1013", "neither a fleet file nor the name of a resource in AWS"
 
+    NO_LOCAL = "LF1014", "the packages of llm-fleet[local] are not installed, which local deployments require"
+    LOCAL_FAILED = "LF1015", "a local deployment that cannot continue"
+
     @property
     def is_of_aws(self) -> bool:
         """Whether AWS could not be queried, so that the result is unknown."""

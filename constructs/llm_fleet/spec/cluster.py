@@ -242,9 +242,7 @@ class ClusterSpec(Spec):
     Default: the accounts that users name, without limits."""
     directory: Directory | None = None
     """An LDAP directory with more users. Default: the fleet's directory."""
-    s3_mounts: Annotated[
-        Several[S3Mount], Field(examples=[[{"bucket": "s3://my-corpus", "mount": "/s3/corpus"}]])
-    ] = ()
+    s3_mounts: Annotated[Several[S3Mount], Field(examples=[[{"bucket": "s3://my-corpus", "mount": "/s3/corpus"}]])] = ()
     """Buckets that nodes mount as folders. Default: none."""
     neuron: NeuronHost | None = None
     """The Neuron SDK on the hosts. Default: the release in the image."""

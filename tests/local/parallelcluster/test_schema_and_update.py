@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.parallelcluster.client import Oracle, OracleFailed, OracleUnavailable
+from llm_fleet_local.parallelcluster.client import Oracle, OracleFailed, OracleUnavailable
 from tests.local.parallelcluster.configurations import with_change, working
 from tools.make_parallelcluster_schema import main
 
