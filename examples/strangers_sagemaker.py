@@ -35,7 +35,7 @@ class LabStack(cdk.Stack):
     """A team's stack with a SageMaker notebook, endpoint and training job."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
-        """Make the stack."""
+        """Create the resources of the stack."""
         super().__init__(scope, id, env=env)
 
         # --- the thirty lines ---
@@ -63,7 +63,7 @@ class LabStack(cdk.Stack):
             metrics={"loss": JobMetric(regex="loss=([0-9.]+)")},
         )
         TrainingJob(self, "Text", job=job, network=network, watch=watch)
-        # --- the end of them ---
+        # --- end ---
 
 
 def main(outdir: str = "cdk.out") -> None:

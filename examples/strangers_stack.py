@@ -22,7 +22,7 @@ class ResearchStack(cdk.Stack):
     """A team's stack with a cluster to which its engineers can log in."""
 
     def __init__(self, scope: Construct, id: str, *, env: cdk.Environment | None = None) -> None:
-        """Make the stack."""
+        """Create the resources of the stack."""
         super().__init__(scope, id, env=env)
         engineers = iam.Role.from_role_name(self, "Engineers", "ml-engineers")
 
@@ -37,7 +37,7 @@ class ResearchStack(cdk.Stack):
         cluster.grants.describe(engineers)
         cluster.grants.ssm_session(engineers)
         cluster.add_outputs()
-        # --- the end of them ---
+        # --- end ---
 
 
 def main(outdir: str = "cdk.out") -> None:

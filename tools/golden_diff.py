@@ -1,7 +1,7 @@
 """`python -m tools.golden_diff COMMIT [EXAMPLE …]`: how templates of examples differ from those of another commit.
 
 Both are synthesized by `app.py`, each by its own commit's code, with the packages that are installed here. The golden
-files of most examples hold only hashes; this shows the whole difference.
+files of most examples have only hashes; this shows the complete difference.
 """
 
 import argparse

@@ -50,7 +50,7 @@ class Target:
 
     @property
     def verdict(self) -> str:
-        """Return `holds`, or by how much it misses."""
+        """Return `holds`, or the distance to the target."""
         if self.counted is None:
             return "not measured"
         over = self.counted - self.most
@@ -131,7 +131,7 @@ def most_declared(found: Collection[Described]) -> tuple[int, str]:
 
 
 def crumbs(files: dict[str, int]) -> list[str]:
-    """Return the files under 30 lines, but for those that only make a package."""
+    """Return the files under 30 lines, except those that only define a package."""
     return sorted(file for file, lines in files.items() if lines < _CRUMB and Path(file).name != "__init__.py")
 
 

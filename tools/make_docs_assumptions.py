@@ -1,4 +1,4 @@
-"""Writes docs/assumptions.md: the register of assumptions, a table a topic."""
+"""Writes docs/assumptions.md: the register of assumptions, with one table for each topic."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,6 @@
 """Writes catalog/data/ec2_instances.json: `python -m tools.make_ec2_instances` (`--check` only compares).
 
-Every type that EC2's own DescribeInstanceTypes answers, as moto bundles them, has.
+It has every instance type in the responses of EC2's DescribeInstanceTypes that moto bundles.
 """
 
 import json
@@ -15,11 +15,11 @@ _SOURCE = "EC2 DescribeInstanceTypes as bundled with moto 5.2.5, by tools/make_e
 
 
 _WITHOUT_NEURON_INFO = {"trn2u.48xlarge": {"accelerator": "neuron", "accelerators": 16}}
-"""EC2's page of Trn2 instances says 16 Trainium2; the answer as moto has it says nothing."""
+"""EC2's page of Trn2 instances says 16 Trainium2; the response in moto has no value."""
 
 
 def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the catalog's facts from one of EC2's answers; what is zero or false is left out."""
+    """Return the catalog's facts from one of EC2's responses, without zero and false values."""
     usage = answer["SupportedUsageClasses"]
     facts = {
         **facts_of(answer),
@@ -33,7 +33,7 @@ def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def document() -> str:
-    """Return the data file's text: one type a line, so that a change reads well in a diff."""
+    """Return the data file's text: one type per line, so that a diff is readable."""
     facts = {
         name: ec2_facts_of(answer) | _WITHOUT_NEURON_INFO.get(name, {}) for name, answer in sorted(ec2_types().items())
     }

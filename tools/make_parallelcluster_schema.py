@@ -1,7 +1,7 @@
 """Writes catalog/data/parallelcluster_schema.json: `python -m tools.make_parallelcluster_schema` (`--check` compares).
 
-The facts are what ParallelCluster's own schema says of itself: local/llm_fleet_local/parallelcluster/inside/describe_schema.py, run
-in its environment.
+The facts are those of ParallelCluster's own schema, which
+local/llm_fleet_local/parallelcluster/inside/describe_schema.py prints in its environment.
 """
 
 import json
@@ -17,7 +17,7 @@ _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/mak
 
 
 def text() -> str:
-    """Return the data file's text: one key a line, so that a change reads well in a diff."""
+    """Return the data file's text: one key per line, so that a diff is readable."""
     listed = subprocess.run(
         [str(_PYTHON), str(ROOT / "local/llm_fleet_local/parallelcluster/inside/describe_schema.py")],
         check=True,

@@ -23,7 +23,7 @@ from _pytest.runner import runtestprotocol
 from llm_fleet.rules import problem as problems_of_rules
 
 _TRIES: Final = 6
-"""Tests that are tried for one code: those that meet it by the way, and assert something else, do not catch it."""
+"""Maximum number of tests for one code: tests that reach it by chance, and assert something else, do not catch it."""
 _BROKEN = "BROKEN"
 
 

@@ -24,11 +24,11 @@ PYTHON = (3, 11)
 """What the lock's wheels are for."""
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 _PIP = (str(ROOT / ".tools" / "uv" / "bin" / "python"), "-m", "pip", "--disable-pip-version-check")
-"""The pip of this machine's own settings, which uv does not read."""
+"""pip, which reads this machine's package settings, unlike uv."""
 
 
 def main() -> int:
-    """Make it, or do nothing where there is no Python for it; return the exit code."""
+    """Create the environment, or do nothing if this is another version of Python; return the exit code."""
     if sys.version_info[:2] != PYTHON:
         version = ".".join(map(str, PYTHON))
         print(

@@ -11,10 +11,8 @@ _RESTORE = "restore the published version of the object (the bucket has versioni
 class Code(Enum):
     """One code for each failure, with its remedy."""
 
-    NO_PYTHON = (
-        "LFN01",
-        "use an AMI that has Python 3.9 to 3.13, or set LLM_FLEET_PYTHON to the path of one",
-    )  # enter.sh
+    # enter.sh
+    NO_PYTHON = ("LFN01", "use an AMI that has Python 3.9 to 3.13, or set LLM_FLEET_PYTHON to the path of one")
     MANIFEST_MISSING = ("LFN02", _RESTORE)
     MANIFEST_INVALID = ("LFN03", f"restore the published fleet.json, which must not be edited: {_RESTORE}")
     MANIFEST_NEWER = (

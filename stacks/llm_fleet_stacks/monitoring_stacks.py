@@ -74,7 +74,7 @@ def monitored_cluster(key: str, name: str, fleet: Fleet) -> MonitoredCluster:
 
 
 def _has_accelerators(key: str, fleet: Fleet) -> bool:
-    """Return whether a machine of the cluster `key` may have any; one that the catalog does not know may."""
+    """Return whether a machine of the cluster `key` may have any; true if the catalog does not have its type."""
     own = [machines for machines in machines_of(fleet) if machines.path[:2] == ("clusters", key)]
     facts = [facts_of_machines(machines) for machines in own]
     return any(fact is None or fact.accelerators for fact in facts)

@@ -1,6 +1,6 @@
 """What is around each example before it is deployed.
 
-What an example says exists already is made, and its id takes the place of the made-up one.
+Resources that an example expects to exist are created, and their ids replace the placeholders.
 """
 
 import json
@@ -98,7 +98,7 @@ def things_of_the_account(aws: LocalAws, text: str) -> str:
 
 
 def within_the_fleets_network(aws: LocalAws, text: str) -> str:
-    """What the owner has made by hand in the fleet's own network."""
+    """Create the resources that an owner would create by hand in the fleet's network."""
     whole = yaml.safe_load(text)
     ec2, fsx = aws.client("ec2"), aws.client("fsx")
     (stack,) = aws.client("cloudformation").describe_stacks(StackName=f"{whole['fleet']}-network")["Stacks"]
@@ -177,7 +177,7 @@ AROUND = {
 
 
 def owned_buckets(aws: LocalAws, around: Around) -> None:
-    """Make the buckets of models and objects that the fleet does not make."""
+    """Create the buckets of models and objects that the fleet does not create."""
     for place in (*around.objects, *around.models.values()):
         bucket = place.partition("/")[0]
         if bucket.startswith(("my-", "sagemaker-my-")):

@@ -1,4 +1,4 @@
-"""A bad night of a cluster that was deployed to a local emulation: what its nodes and HyperPod would have left behind.
+"""A cluster with failures, deployed to a local emulation: the logs, reports and events that nodes and HyperPod write.
 
 The lines and the report are those of the nodes' real runner, on throwaway nodes of this machine.
 """
@@ -25,7 +25,7 @@ _STEPS = {
 
 @dataclass(frozen=True, kw_only=True)
 class BadNight:
-    """Which node had what."""
+    """Which node had which failure."""
 
     fleet: FleetOnAws
     log_group: str

@@ -1,4 +1,4 @@
-"""The launch post's cluster, deployed to a local emulation without the CDK CLI, once for all tests that only look."""
+"""The launch post's cluster, deployed to a local emulation without the CDK CLI, for all tests that only read it."""
 
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -26,7 +26,7 @@ def synthesize(folder: Path, fleet_file: Path = LAUNCH_POST, *, account: str = "
 
 @pytest.fixture(scope="session")
 def launch_post(tmp_path_factory: pytest.TempPathFactory) -> Generator[FleetOnAws]:
-    """The launch post's cluster. For tests that only look."""
+    """The launch post's cluster, for tests that only read it."""
     with LocalAws(region="us-west-2") as aws:
         aws.bootstrap()
         assembly = synthesize(tmp_path_factory.mktemp("launch-post") / "cdk.out")

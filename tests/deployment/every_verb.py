@@ -1,4 +1,4 @@
-"""Every verb of day two, required of a deployed example: what each says, and how it ends."""
+"""Runs every day-two command for a deployed example, with its output and exit code."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ from llm_fleet_local.aws.client import LocalAws
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """How a verb ended, and what it said."""
+    """Exit code and output of a command."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""Asks the services what a deployed fleet is like."""
+"""Queries the services for a deployed fleet."""
 
 import json
 from functools import cache, cached_property

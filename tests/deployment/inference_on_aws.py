@@ -1,4 +1,4 @@
-"""Asks the services what a deployed inference service is like, by boto3 only."""
+"""Queries the services for a deployed inference service, with boto3 only."""
 
 import base64
 import configparser

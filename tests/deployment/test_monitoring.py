@@ -72,7 +72,7 @@ def test_a_cluster_that_is_being_created_has_its_log_group_before_a_node_writes(
     assert run(aws, event) == {"log_group": "kept"}
 
 
-def test_alarms_of_it_report_the_topic_and_look_at_what_the_function_published(aws: LocalAws) -> None:
+def test_its_alarms_use_the_topic_and_the_functions_metrics(aws: LocalAws) -> None:
     reported = aws.client("cloudwatch").describe_alarms(AlarmNamePrefix="monitored-")["MetricAlarms"]
     alarms = {alarm["AlarmName"]: alarm for alarm in reported}
     topic = outputs(aws, MONITORING)["AlarmTopicArn"]

@@ -44,7 +44,7 @@ def test_both_file_systems_are_reported_by_the_names_that_they_have(drill: Fleet
     assert {mount["mount_path"]: mount["groups"] for mount in drill.manifest["mounts"]} == {"/fsx": None, "/home": None}
 
 
-def test_reports_are_to_go_where_the_role_may_write_and_not_read(drill: FleetOnAws):
+def test_reports_are_written_where_the_role_can_write_and_not_read(drill: FleetOnAws):
     bucket, prefix = drill.bundle
     place = drill.manifest["reports"]["s3_uri"]
     assert place == f"s3://{bucket}/reports/drill/train/"

@@ -182,7 +182,7 @@ class WatchOnAws:
         return {name: next(iter(value.values())) for name, value in found.items()}
 
     def make_due(self, job: str) -> None:
-        """Let the wait before a restart be over."""
+        """End the wait before a restart."""
         self.aws.client("dynamodb").update_item(
             TableName=self.outputs["RecordTable"],
             Key={"job": {"S": job}},
@@ -191,7 +191,7 @@ class WatchOnAws:
         )
 
     def heard(self) -> list[str]:
-        """What was reported since this was last queried."""
+        """What was reported since the last call."""
         messages = self.aws.client("sqs").receive_message(QueueUrl=self._ears, MaxNumberOfMessages=10)
         return [json.loads(message["Body"])["Message"] for message in messages.get("Messages", [])]
 

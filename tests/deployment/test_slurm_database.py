@@ -94,7 +94,7 @@ def test_the_password_is_in_no_template_and_no_event(deployed: Deployed) -> None
 
 
 def test_the_nodes_may_read_their_secret_and_no_other(deployed: Deployed) -> None:
-    """By what the policy says: moto knows of no resources of Secrets Manager when it checks a call."""
+    """Read from the policy: moto does not use resources of Secrets Manager when it checks a call."""
     iam = deployed.aws.client("iam")
     role = deployed.cluster["InstanceGroups"][0]["ExecutionRole"].rsplit("/", 1)[-1]
     statements: list[dict[str, Any]] = []

@@ -53,7 +53,7 @@ def file_systems(aws: LocalAws) -> list[str]:
     return [one["FileSystemId"] for one in aws.client("fsx").describe_file_systems()["FileSystems"]]
 
 
-def test_who_takes_a_value_comes_and_goes_and_who_offers_it_is_held(aws: LocalAws, tmp_path: Path) -> None:
+def test_an_importing_stack_can_be_deleted_and_an_exporting_one_cannot(aws: LocalAws, tmp_path: Path) -> None:
     plain = assembly(tmp_path / "plain", FLEET)
     assert aws.deploy(plain).succeeded
     report = aws.deploy(assembly(tmp_path / "more", FLEET + ADDITIONAL + NOTEBOOK))

@@ -37,7 +37,7 @@ studio:
 
 @pytest.fixture(scope="module")
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Generator[LocalAws]:
-    """The fleet, for tests that only look; the last one takes Studio away."""
+    """The fleet, for tests that only read it; the last one removes Studio."""
     folder: Path = tmp_path_factory.mktemp("lab")
     file = folder / "fleet.yaml"
     file.write_text(FLEET)

@@ -55,7 +55,7 @@ def test_an_event_is_reported_once_with_the_failure_that_eventbridge_leaves_out(
 
 
 def listen(aws: LocalAws, topic: str) -> str:
-    """Return the URL of a queue that hears what the topic is reported."""
+    """Return the URL of a queue that gets the messages of the topic."""
     url = aws.client("sqs").create_queue(QueueName="ear")["QueueUrl"]
     arn = "arn:aws:sqs:us-west-2:123456789012:ear"
     aws.client("sqs").set_queue_attributes(QueueUrl=url, Attributes={"Policy": json.dumps({"Statement": []})})

@@ -1,4 +1,4 @@
-"""The names of everything that a fleet is made of, and of what costs money or is in the way."""
+"""Names of all resources of a fleet, and of others that cost money or block a new deployment."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The example for a service in a stranger's stack is about fifteen lines, and synthesizes."""
+"""The example of a service in another project's stack is about fifteen lines, and synthesizes."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from examples import strangers_inference
 
 def test_it_is_fifteen_lines_and_a_little() -> None:
     source = Path(strangers_inference.__file__).read_text(encoding="utf-8")
-    body = source.split("# --- the fifteen lines ---\n")[1].split("# --- the end of them ---")[0]
+    body = source.split("# --- the fifteen lines ---\n")[1].split("# --- end ---")[0]
     assert 12 <= len(body.strip().splitlines()) <= 16
 
 

@@ -1,4 +1,4 @@
-"""The example for SageMaker's pieces in a stranger's stack is about thirty lines, and synthesizes."""
+"""The example of SageMaker resources in another project's stack is about thirty lines, and synthesizes."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from examples import strangers_sagemaker
 
 def test_it_is_thirty_lines_at_most() -> None:
     source = Path(strangers_sagemaker.__file__).read_text(encoding="utf-8")
-    body = source.split("# --- the thirty lines ---\n")[1].split("# --- the end of them ---")[0]
+    body = source.split("# --- the thirty lines ---\n")[1].split("# --- end ---")[0]
     assert 20 <= len(body.strip().splitlines()) <= 30
 
 

@@ -1,4 +1,4 @@
-"""The example for a stranger's stack is ten lines, and synthesizes."""
+"""The example of a cluster in another project's stack is ten lines, and synthesizes."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from examples import strangers_stack
 
 def test_it_is_ten_lines() -> None:
     source = Path(strangers_stack.__file__).read_text(encoding="utf-8")
-    body = source.split("# --- the ten lines ---\n")[1].split("# --- the end of them ---")[0]
+    body = source.split("# --- the ten lines ---\n")[1].split("# --- end ---")[0]
     assert len(body.strip().splitlines()) == 10
 
 

@@ -45,3 +45,21 @@ def test_a_text_names_the_key(part: str) -> None:
     with pytest.raises(FleetError) as caught:
         parse_fleet(text)
     assert expected in str(caught.value)
+
+
+def test_a_given_mapping_is_shown_as_yaml() -> None:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(good_fleet.edited("count: 4", "cuont: {a: 1, b: [true, x]}, count: 4"))
+    assert "given:   {a: 1, b: [true, 'x']}" in str(caught.value)
+
+
+def test_a_list_of_the_wrong_type_has_an_example_of_its_key() -> None:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(good_fleet.edited("kind: hyperpod", "kind: hyperpod\n    s3_mounts: /data"))
+    assert "`s3_mounts: [{bucket: s3://my-corpus, mount: /s3/corpus}]`" in str(caught.value)
+
+
+def test_an_optional_name_has_a_maximum_only() -> None:
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(good_fleet.edited("partition: trn1", "partition: trn_1"))
+    assert "at most 1024 characters: letters" in str(caught.value)

@@ -54,7 +54,7 @@ def wrong_with_evidence(one: Assumption) -> Iterator[str]:
             yield f"evidence {each.source!r} of {each.date!r} has no source or no ISO date"
 
 
-def test_every_entry_is_whole():
+def test_every_entry_is_complete():
     assert {one.id: found for one in assumptions() if (found := list(wrong_with(one)))} == {}
 
 
@@ -65,7 +65,7 @@ WHOLE = Assumption(
 )  # fmt: skip
 
 
-def test_a_whole_entry_passes():
+def test_a_complete_entry_passes():
     assert list(wrong_with(WHOLE)) == []
 
 
@@ -91,7 +91,7 @@ def test_a_whole_entry_passes():
         {"design": "The fleet stops."},
     ],
 )
-def test_an_entry_that_is_not_whole_is_found(change: dict[str, Any]):
+def test_an_incomplete_entry_is_found(change: dict[str, Any]):
     assert len(list(wrong_with(replace(WHOLE, **change)))) == 1
 
 
@@ -123,12 +123,12 @@ def test_every_entry_that_is_cited_exists():
 
 
 def test_every_entry_is_cited_in_code():
-    """An entry that only docs cite is relied on by nothing: remove it, or cite it where code relies on it."""
+    """No code depends on an entry that only docs cite: remove it, or cite it where code depends on it."""
     assert [one.id for one in assumptions() if not any(map(is_code, citations().get(one.id, ())))] == []
 
 
 def test_no_doubt_is_without_an_entry():
-    """What is said to be unverified is an entry of the register, cited in the same comment, paragraph or entry."""
+    """Text about unverified behavior cites an entry of the register in the same comment, paragraph or entry."""
     found = {name: pieces for name, text in texts().items() if (pieces := doubts(name, text))}
     assert found == {}
 

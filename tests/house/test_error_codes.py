@@ -49,7 +49,7 @@ LISTS: tuple[type[AnyCode], ...] = (
 CODES = [code for codes in LISTS for code in codes]
 
 
-def test_no_code_is_for_two_mistakes():
+def test_no_code_is_for_two_errors():
     aliases = [name for codes in LISTS for name, code in codes.__members__.items() if code.name != name]
     assert aliases == []
     assert len({code.value for code in CODES}) == len(CODES)

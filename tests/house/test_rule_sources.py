@@ -55,7 +55,7 @@ def test_the_docstring_of_a_module_counts_for_one_function_only(
     assert sorted(len(one.sources) for one in found) == sources
 
 
-def test_what_is_done_on_a_node_in_the_place_of_a_platform_is_a_rule():
+def test_an_action_on_a_node_in_place_of_a_platform_is_a_rule():
     text = "def boot(node):\n    node.start('agent')\n\ndef look(node):\n    return node.read('/etc/hosts')\n"
     assert [one.place for one in rules_of_module("local/llm_fleet_local/drill/made_up.py", text)] == [
         "local/llm_fleet_local/drill/made_up.py:1",
@@ -88,7 +88,7 @@ def test_every_source_has_a_form_and_what_it_names_is_in_the_model():
         "emulation, nothing boots here",
     ],
 )
-def test_sources_of_each_kind_are_taken(source: str):
+def test_sources_of_each_kind_are_accepted(source: str):
     assert wrong_with(source) == ""
 
 

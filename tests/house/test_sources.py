@@ -1,4 +1,4 @@
-"""A source that is named can be found by anyone who reads it: none is a section of someone's unpublished notes."""
+"""Every reader can find a named source: none is a section of unpublished notes."""
 
 import re
 import subprocess

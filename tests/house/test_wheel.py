@@ -53,7 +53,7 @@ def test_the_example_synthesizes_in_an_empty_environment(from_wheel: dict[str, A
 
 
 def test_wheel_and_checkout_make_the_same_bundle(from_wheel: dict[str, Any], tmp_path: Path):
-    """Else a cluster would be updated by nothing but another way of installing."""
+    """Otherwise another way of installing would update a cluster."""
     from_checkout = _template_of_the_example(Path(sys.executable), folder=tmp_path)
     assert _bundle(from_wheel) == _bundle(from_checkout)
 

@@ -1,4 +1,4 @@
-"""What the demo lays into the AWS emulator is what a deployment's check of the model asks for."""
+"""The demo uploads the files to the AWS emulator that a deployment's model check requires."""
 
 import io
 import json
@@ -72,7 +72,7 @@ def test_the_check_of_the_deployment_finds_nothing(tmp_path: Path, server: str):
         assert findings(wanted, Folder(str(tmp_path))) != [], "the check sees what it was compiled for"
 
 
-def test_a_model_in_a_bucket_of_the_users_is_laid_before_anything_is_deployed():
+def test_a_model_in_an_existing_bucket_is_uploaded_before_the_deployment():
     run = Bringing(load_fleet(EXAMPLE))
     assert not run.models.need_storage_first
     run.models.upload()
@@ -81,7 +81,7 @@ def test_a_model_in_a_bucket_of_the_users_is_laid_before_anything_is_deployed():
     assert "2 cores of inf2, batches of 4 and sequences of 4096" in run.said
 
 
-def test_what_is_there_stays_as_it_is():
+def test_an_existing_model_is_not_changed():
     run = Bringing(load_fleet(EXAMPLE))
     run.s3.create_bucket(Bucket="my-models", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
     run.s3.put_object(Bucket="my-models", Key="tanuki-8b/config.json", Body=b"mine")

@@ -1,4 +1,4 @@
-"""`cdk synth` by the real CLI, with its validator on, has nothing to complain of."""
+"""`cdk synth` by the real CLI, with its validator on, reports no findings."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.cli
 LAUNCH_POST = ROOT / "examples" / "hyperpod-trn1.yaml"
 
 
-def test_it_says_that_it_is_done_and_nothing_else(tmp_path: Path):
+def test_the_output_is_the_result_alone(tmp_path: Path):
     out = tmp_path / "cdk.out"
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "CDK_"))}
     environment |= JSII_CACHE | {

@@ -19,18 +19,18 @@ def report(**summary: int) -> dict[str, Any]:
     return {"summary": {"passed": 5, "parsing_errors": 0, **summary}, "results": {"failed_checks": failed}}
 
 
-def test_what_has_a_reason_is_no_difference() -> None:
+def test_a_finding_with_a_reason_is_not_reported() -> None:
     assert checkov.differences(checkov.failed_in(report()), KNOWN) == []
 
 
-def test_a_new_finding_and_a_reason_without_one_are_differences() -> None:
+def test_a_new_finding_and_an_unused_reason_are_reported() -> None:
     other, unused = checkov.differences({("CKV_1", "AWS::S3::Bucket.Data")}, KNOWN)
     assert other == "CKV_1 AWS::S3::Bucket.Data: fix it, or give a reason in tools/checkov/reasons.json"
     assert unused == "CKV_1 AWS::S3::Bucket.Logs: nothing is found there, remove its reason"
 
 
 @pytest.mark.parametrize("summary", [{"parsing_errors": 1}, {"passed": 0}])
-def test_templates_that_were_not_read_are_no_success(summary: dict[str, int]) -> None:
+def test_unreadable_templates_are_an_error(summary: dict[str, int]) -> None:
     with pytest.raises(SystemExit, match="did not read"):
         checkov.failed_in(report(**summary))
 

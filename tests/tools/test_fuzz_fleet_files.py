@@ -1,4 +1,4 @@
-"""A few hundred random fleet files on each run of the tests, and what the tool makes of a bug."""
+"""A few hundred random fleet files in each run of the tests, and the tool's report of a bug."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def test_random_fleet_files_are_read_or_refused() -> None:
     assert len(found.codes) > 60, "the others reach many rules"
 
 
-def test_a_file_is_known_by_its_seed_and_number() -> None:
+def test_seed_and_number_determine_a_file() -> None:
     assert fuzz_fleet_files.fleet_file(SEED, 3) == fuzz_fleet_files.fleet_file(SEED, 3)
     assert len({fuzz_fleet_files.fleet_file(seed, number) for seed in (1, 2) for number in range(3)}) == 6
 

@@ -1,4 +1,4 @@
-"""What `make house` counts, over a small house in which each kind of description is once."""
+"""The counts of `make house`, for a small project with one description of each kind."""
 
 import subprocess
 from pathlib import Path

@@ -307,7 +307,7 @@ class Os(str):
     __slots__ = ("unchecked",)
 
     unchecked: bool
-    """Whether it skips the check against the catalog."""
+    """Whether `of` created it, so that it is not checked against the catalog."""
 
     ALINUX2023: "Os"
     UBUNTU2204: "Os"
@@ -358,7 +358,7 @@ class ParallelClusterVersion(str):
     __slots__ = ("unchecked",)
 
     unchecked: bool
-    """Whether it skips the check against the catalog."""
+    """Whether `of` created it, so that it is not checked against the catalog."""
 
     V3_16_0: "ParallelClusterVersion"
     V3_16_1: "ParallelClusterVersion"

@@ -182,7 +182,7 @@ def find_cluster(job: JobConfig, fleet: Fleet) -> Cluster | Problem:
     return Problem(
         code=Code.UNKNOWN_REFERENCE,
         message=f"unknown cluster {job.cluster!r}: it is not under `clusters`",
-        remedy=did_you_mean(job.cluster, names, otherwise=f"write {names[0]!r}" if names else "add it there"),
+        remedy=did_you_mean(job.cluster, names, otherwise=f"write `{names[0]}`" if names else "add it there"),
         path=("cluster",),
         value=job.cluster,
         allowed=", ".join(names),
@@ -213,10 +213,10 @@ def _unknown(partition: str, names: list[str], cluster: Cluster) -> Problem:
     group = cluster.by_name.get(partition) if isinstance(cluster, HyperPodConfig) else None
     what = "partition" if isinstance(cluster, HyperPodConfig) else "queue"
     message = f"the cluster {cluster.cluster_name} has no {what} {partition!r}"
-    remedy = did_you_mean(partition, names, otherwise=f"write {names[0]!r}")
+    remedy = did_you_mean(partition, names, otherwise=f"write `{names[0]}`")
     if group is not None:
         message = f"{partition!r} is a group of role {group.node_type.lower()}, not a partition"
-        remedy = f"write {group.partition or names[0]!r}"
+        remedy = f"write `{group.partition or names[0]}`"
     return Problem(
         code=Code.JOB_PARTITION if group is not None else Code.UNKNOWN_REFERENCE,
         message=message,

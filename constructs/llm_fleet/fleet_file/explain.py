@@ -186,8 +186,9 @@ def _of_misspelling(error: ErrorDetails, model: type[FleetModel]) -> ErrorDetail
     else:
         return error
     renaming = did_you_mean(str(missing), [str(missing)], otherwise="")
+    known = holder.keys()
     for key, value in siblings.items():
-        if key not in holder.keys() and _remedy(key, holder) in (renaming, f"write `{missing}`"):
+        if key not in known and _remedy(key, holder) in (renaming, f"write `{missing}`"):
             return {**error, "type": "extra_forbidden", "loc": (*above, key), "input": value}
     return error
 

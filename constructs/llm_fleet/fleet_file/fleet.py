@@ -147,8 +147,8 @@ class Fleet(FleetModel):
     region: str = Field(examples=["us-west-2"])
     """AWS Region of the whole fleet, e.g. `us-west-2`."""
     network: NetworkConfig | None = Field(examples=[NO_NETWORK, "{az: usw2-az4}"], json_schema_extra=_or_none)
-    """The VPC, which services require; with `none`, clusters use the service's own network, which cannot reach a file
-    system."""
+    """The VPC of the fleet. Services and ParallelClusters require one. With `none`, HyperPod clusters are in HyperPod's
+    own network, which cannot reach a file system."""
     storage: StorageConfig = StorageConfig()
     """File systems and buckets, which are retained when clusters are deleted. Default: none."""
     users: Mapping[str, ClusterUser] = {}

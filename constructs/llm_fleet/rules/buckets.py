@@ -93,7 +93,7 @@ def check_key_prefix(prefix: str | None, code: AnyCode) -> Iterator[Problem]:
     yield Problem(
         code=code,
         message=f"the prefix {fault}",
-        remedy=f"write {repaired!r}" if repaired else "remove it to use the whole bucket",
+        remedy=f"write `{repaired}`" if repaired else "remove it to use the whole bucket",
         path=("prefix",),
         value=prefix,
     )

@@ -158,7 +158,7 @@ def _file(file: ScriptFile) -> list[Problem]:
                 code=Code.BUNDLE_LINE_ENDS,
                 message="this file has Windows line endings, with which bash and the #! line fail",
                 path=(file.path,),
-                remedy=f"run sed -i 's/\\r$//' {file.path}, and write `* text=auto eol=lf` to .gitattributes",
+                remedy=f"run `sed -i 's/\\r$//' {file.path}`, and write `* text=auto eol=lf` to .gitattributes",
             )
         )
     if len(file.data) > facts["max_file_kib"] * 1024:

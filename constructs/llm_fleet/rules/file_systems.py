@@ -262,7 +262,7 @@ def _check_name(name: str) -> Iterator[Problem]:
         value=name,
         message="this is not a valid name of an OpenZFS volume",
         allowed=f"1 to {longest} letters, digits and _ . : -, of which the first is a letter, a digit or _",
-        remedy=f"write {repaired!r}" if repaired else "write a name such as 'apps'",
+        remedy=f"write `{repaired}`" if repaired else "write a name such as 'apps'",
     )
 
 

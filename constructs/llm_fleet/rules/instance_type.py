@@ -31,7 +31,7 @@ def check_instance_type(name: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.INSTANCE_TYPE_PREFIX,
             message="this is the instance type's name in EC2; names in SageMaker begin with 'ml.'",
-            remedy=f"write {PREFIX + name.strip()!r}",
+            remedy=f"write `{PREFIX + name.strip()}`",
             value=name,
         )
     else:
@@ -76,9 +76,9 @@ def _unknown(name: str) -> Problem:
         message="instance types must be written in lower case, without spaces"
         if miswritten
         else "HyperPod offers no instance type with this name",
-        remedy=f"write {offer!r}"
+        remedy=f"write `{offer}`"
         if miswritten
-        else f"write {offer!r}, or {newer}"
+        else f"write `{offer}`, or {newer}"
         if offer
         else f"write one of the allowed types, or {newer}",
         value=name,

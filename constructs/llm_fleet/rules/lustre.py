@@ -63,7 +63,7 @@ def _check_type(spec: LustreSpec) -> Iterator[Problem]:
         "storage_type",
         Code.LUSTRE_TYPE,
         f"{deployment} is not available with {storage} storage",
-        f"write {storages[0]!r}{move}",
+        f"write `{storages[0]}`{move}",
         allowed=words(storages),
     )
 

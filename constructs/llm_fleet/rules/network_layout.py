@@ -153,7 +153,7 @@ def check_block(text: str, *path: str) -> Iterator[Problem]:
             message=f"{text!r} has bits set outside its prefix length",
             value=text,
             allowed="the first address of the block and its prefix length",
-            remedy=f"write {str(block)!r}",
+            remedy=f"write `{block!s}`",
         )
 
 

@@ -213,7 +213,7 @@ def _offer(name: str) -> str:
         minor = ()
     same = [each.name for each in neuron_releases().values() if parts(each.name)[:2] == minor]
     if same:
-        return f"write {same[0]!r}"
+        return f"write `{same[0]}`"
     return did_you_mean(name, neuron_releases(), otherwise="write one of the allowed releases")
 
 
@@ -222,7 +222,7 @@ def _misfit(release: NeuronRelease, family: str) -> Problem:
     return Problem(
         code=Code.NEURON_RELEASE_FAMILY,
         message=f"Neuron {release.name} does not support {family}",
-        remedy=f"write {_nearest_release(release.name, fitting)!r}" if fitting else f"remove {family}",
+        remedy=f"write `{_nearest_release(release.name, fitting)!r}`" if fitting else f"remove {family}",
         path=("release",),
         value=release.name,
         allowed=", ".join(fitting),

@@ -90,7 +90,7 @@ def _name(name: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.USER_NAME,
             message="this is not a valid user name in Linux",
-            remedy=f"write {repaired!r}" if repaired else "write a word of lower-case letters",
+            remedy=f"write `{repaired}`" if repaired else "write a word of lower-case letters",
             path=("name",),
             value=name,
             allowed="1 to 32 lower-case letters, digits, hyphens and underscores; a letter or underscore first",
@@ -136,7 +136,7 @@ def _account(account: str | None) -> Iterator[Problem]:
     yield Problem(
         code=Code.USER_ACCOUNT,
         message="account names in Slurm must be in lower case, without spaces and commas",
-        remedy=f"write {_fixed_account(account)!r}",
+        remedy=f"write `{_fixed_account(account)}`",
         path=("slurm_account",),
         value=account,
         allowed="lower-case letters, digits, dots, hyphens and underscores",

@@ -63,7 +63,7 @@ def _form(step: OwnStep) -> Iterator[Problem]:
             "name",
             Code.STEP_NAME,
             "this is not a valid name of a step",
-            f"write {repaired!r}" if repaired else "write a word of lower-case letters",
+            f"write `{repaired}`" if repaired else "write a word of lower-case letters",
             allowed="lower-case letters, digits and underscores; a letter first",
         )
     if not step.roles:
@@ -168,7 +168,7 @@ def _script(step: OwnStep, files: Mapping[str, bytes]) -> Iterator[Problem]:
         remedy = did_you_mean(script, files, otherwise="add it to the folder")
     elif b"\r\n" in files[script]:
         fault = "has Windows line endings, with which shells fail"
-        remedy = f"run sed -i 's/\\r$//' {script}, and write `* text=auto eol=lf` to .gitattributes"
+        remedy = f"run `sed -i 's/\\r$//' {script}`, and write `* text=auto eol=lf` to .gitattributes"
     elif not files[script].startswith(b"#!") and path.suffix not in (".sh", ".py"):
         fault, remedy = (
             "has no #! line, and its name ends neither in .sh nor in .py",

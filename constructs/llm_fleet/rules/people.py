@@ -181,7 +181,7 @@ def _members(accounts: Sequence[SlurmAccount], users: Sequence[ClusterUser]) -> 
             yield Problem(
                 code=PeopleCode.USER_WITHOUT_ACCOUNT,
                 message=f"{user.name} has no Slurm account, and so cannot submit jobs when limits are enforced",
-                remedy=f"set the account of {user.name}, e.g. {names[0]!r}",
+                remedy=f"set the account of {user.name}, e.g. `{names[0]}`",
                 path=(index, "slurm_account"),
                 allowed=", ".join(names),
             )
@@ -334,7 +334,7 @@ def _form(attribute: str, value: str | None) -> Iterator[Problem]:
     form, what, example = _FORMS[attribute]
     # A line break would begin another setting in sssd.conf.
     if not value.isprintable() or not form.fullmatch(value):
-        yield _value(attribute, value, f"this is not {what}", f"write e.g. {example!r}")
+        yield _value(attribute, value, f"this is not {what}", f"write e.g. `{example}`")
 
 
 def _filter(attribute: str, value: str | None) -> Iterator[Problem]:
@@ -343,7 +343,7 @@ def _filter(attribute: str, value: str | None) -> Iterator[Problem]:
     whole = value.isprintable() and value.startswith("(") and value.endswith(")")
     if not whole or value.count("(") != value.count(")"):
         example = "(memberOf=cn=fleet,ou=groups,dc=corp,dc=example,dc=com)"
-        yield _value(attribute, value, "an LDAP filter must be in parentheses", f"write e.g. {example!r}")
+        yield _value(attribute, value, "an LDAP filter must be in parentheses", f"write e.g. `{example}`")
 
 
 def _groups(names: Sequence[str]) -> Iterator[Problem]:

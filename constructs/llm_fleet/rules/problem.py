@@ -1,10 +1,10 @@
 """`Problem`: what is wrong, where, and the fix. `is_unresolved`: whether a value is a CDK token, which rules skip."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import wraps
-from typing import Any, ParamSpec, Self
+from typing import Any, ParamSpec, Self, cast
 
 _LIST_MARKER = "#{Token["
 _STRING_MARKERS = ("${Token[", _LIST_MARKER)
@@ -116,8 +116,8 @@ class FleetError(ValueError):
     """
 
     def __init__(self, problems: Sequence[Problem], *, subject: str = "") -> None:
-        """Take at least one problem, found in `subject` (a file name or a construct path)."""
-        self.problems = tuple(problems)
+        """Take at least one problem, found in `subject` (a file name or a construct path). Equal ones are one."""
+        self.problems = tuple(each for place, each in enumerate(problems) if each not in problems[:place])
         self.subject = subject
         count = f"{len(self.problems)} problem{'s' if len(self.problems) != 1 else ''}"
         heading = f"{count} in {subject}" if subject else count
@@ -136,7 +136,19 @@ def under(problems: Iterable[Problem], *prefix: PathPart) -> list[Problem]:
     return [problem.under(*prefix) for problem in problems]
 
 
+def as_yaml(value: Any) -> str:
+    """Return `value` as YAML on one line, e.g. `{size: 4800, efa: true}`; `repr` of what YAML has no form for."""
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, Any]", value).items()
+        return f"{{{', '.join(f'{key}: {as_yaml(inner)}' for key, inner in entries)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(as_yaml, cast('Sequence[Any]', value)))}]"
+    return repr(value.value if isinstance(value, Enum) else value)
+
+
 def _short(value: Any, limit: int = 120) -> str:
-    """`repr` of `value`, cut after `limit` characters."""
-    text = repr(value)
+    """`value` as YAML, cut after `limit` characters."""
+    text = as_yaml(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

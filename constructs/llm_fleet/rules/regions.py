@@ -15,7 +15,7 @@ def check_region(region: str | None) -> Iterator[Problem]:
         return
     zone_of = region.rstrip("abcdefgh")
     remedy = (
-        f"write {zone_of!r}: {region!r} is an AZ of it"
+        f"write `{zone_of}`: {region!r} is an AZ of it"
         if zone_of in regions()
         else did_you_mean(region, regions(), otherwise="write one of the allowed regions")
     )
@@ -39,7 +39,7 @@ def check_hyperpod_region(region: str | None) -> list[Problem]:
         Problem(
             code=Code.REGION_WITHOUT_HYPERPOD,
             message=f"AWS does not offer HyperPod in {region}",
-            remedy=f"write one of the allowed regions, e.g. {nearest(region, having) or having[-1]!r}",
+            remedy=f"write one of the allowed regions, e.g. `{nearest(region, having) or having[-1]}`",
             path=("region",),
             value=region,
             allowed=", ".join(having),
@@ -66,7 +66,7 @@ def check_az_id(region: str | None, az_id: str | None) -> Iterator[Problem]:
             "all accounts"
             if is_name
             else "this is not an AZ id",
-            remedy=f"write the AZ id, e.g. {example!r}; "
+            remedy=f"write the AZ id, e.g. `{example}`; "
             "`aws ec2 describe-availability-zones` shows both, as ZoneName and ZoneId",
             path=("availability_zone_id",),
             value=az_id,
@@ -78,7 +78,7 @@ def check_az_id(region: str | None, az_id: str | None) -> Iterator[Problem]:
     yield Problem(
         code=Code.ZONE_REGION,
         message=f"{az_id} is in {elsewhere}, not in {known.name}" if elsewhere else f"{az_id} is not in {known.name}",
-        remedy=f"write an AZ id of {known.name}, e.g. {example!r}"
+        remedy=f"write an AZ id of {known.name}, e.g. `{example}`"
         + (f", or set the region to {elsewhere}" if elsewhere else ""),
         path=("availability_zone_id",),
         value=az_id,

@@ -307,7 +307,7 @@ def _check_database_name(name: str | None) -> Iterator[Problem]:
         value=name,
         message="ParallelCluster rejects this schema name",
         allowed="1 to 64 lower-case letters, digits and underscores",
-        remedy=f"write {repaired!r}" if repaired else "remove it to use a schema of the cluster's own",
+        remedy=f"write `{repaired}`" if repaired else "remove it to use a schema of the cluster's own",
     )
 
 

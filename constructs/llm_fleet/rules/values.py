@@ -32,10 +32,10 @@ def check_hyphenated_name(value: str | None, limit: Limit, code: AnyCode, *path:
         Problem(
             code=code,
             message=f"the {what} {' and '.join(faults)}",
-            remedy=f"write {repaired!r}" if repaired else f"give the {what} a letter or a digit",
+            remedy=f"write `{repaired}`" if repaired else f"give the {what} a letter or a digit",
             path=path,
             value=value,
-            allowed=f"{_length(limit)} characters: letters (a to z, A to Z), digits and hyphens; no hyphen at either end",
+            allowed=f"{_length(limit)} characters: letters a to z and A to Z, digits, hyphens; no hyphen at either end",
         )
     ]
 
@@ -212,7 +212,7 @@ def nearest(value: str, candidates: Iterable[str]) -> str | None:
 def did_you_mean(value: str, candidates: Iterable[str], *, otherwise: str) -> str:
     """Return the remedy with the nearest of `candidates`, or `otherwise` when none is similar."""
     offer = nearest(value, candidates)
-    return f"write {offer!r}" if offer else otherwise
+    return f"write `{offer}`" if offer else otherwise
 
 
 def check_known(

@@ -76,8 +76,9 @@ class TrainingWatch(Construct):
           `llm-fleet:watch` on jobs, and part of the names of alarms.
         - `clusters`: HyperPod clusters, or their ARNs, whose events are published. Default: none.
         - `topic`: receives notifications. Default: a new `AlarmTopic`; subscribe to `topic`.
-        - `encryption_key`: encrypts queue, record, log and topic. Default: a new one. The policy of a key that is
-          imported must let EventBridge, CloudWatch and CloudWatch Logs use it.
+        - `encryption_key`: encrypts queue, record, log and topic. Default: a new one. The policy of an imported key
+          must allow `kms:Decrypt` and `kms:GenerateDataKey*` for events.amazonaws.com, which writes to the queue, and
+          for cloudwatch.amazonaws.com, whose alarms publish to the topic, and must allow CloudWatch Logs.
         - `removal_policy`: of the record. Default: it is retained.
 
         Raises `FleetError` with all of: LF900 for the name, LF985, LF986, LF989, LF990, LF993 and LF994 for `watch`,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A step of one's own: gives every shell on the node a shortcut to the fleet's shared folder.
-# It is called with `apply`, which may be run any number of times, and then with `verify`, which changes nothing.
+# A custom step: sets a variable with the fleet's shared folder in every shell on the node.
+# It is called with `apply`, which can run any number of times, and then with `verify`, which changes nothing.
 set -euo pipefail
 
 readonly FILE=/etc/profile.d/shared-folder.sh

@@ -1,6 +1,7 @@
 """The command `serve`: runs the server until it is stopped.
 
-As a program (`python -m llm_fleet_local.aws.serve ACCOUNT`) it starts servers of one account as forks, for `process.py`.
+As a program (`python -m llm_fleet_local.aws.serve ACCOUNT`) it starts servers of one account as forks, for
+`process.py`.
 """
 
 import argparse

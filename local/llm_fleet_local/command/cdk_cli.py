@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from llm_fleet_local.aws.server import DEFAULT_ACCOUNT, client_environment
+from llm_fleet_local.cache import cache_folder
 from llm_fleet_local.command.cdk_output import Output
 from llm_fleet_local.command.project import LocalError, Project
 from llm_fleet_stacks.synth import node_of_environment
@@ -78,12 +79,6 @@ def installed_cdk(project: Project, console: Console) -> Path:
         with console.status("installing the CDK CLI from the npm registry"):
             _install(locks, target)
     return target / _BINARY
-
-
-def cache_folder() -> Path:
-    """Return the folder of installed programs, shared by all projects of a user: `llm-fleet` in XDG_CACHE_HOME
-    (default: ~/.cache)."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "llm-fleet"
 
 
 def _lock_folder() -> Path:

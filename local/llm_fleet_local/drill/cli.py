@@ -103,7 +103,8 @@ def _keep(given: argparse.Namespace, _: Console) -> int:
 def _up(given: argparse.Namespace, console: Console) -> int:
     if place().exists():
         console.print(
-            "a cluster is up already, or a killed drill left one: run `python -m llm_fleet_local.drill down` or `sweep` first"
+            "a cluster is up already, or a killed drill left one: run `python -m llm_fleet_local.drill down` or "
+            "`sweep` first"
         )
         return 1
     log = work_folder() / "keeper.log"

@@ -1,8 +1,10 @@
 """Calls ParallelCluster's schema, validators and update policies, in a process with another Python environment."""
 
+import hashlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -10,13 +12,41 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
+from llm_fleet_local.cache import cache_folder
 from llm_fleet_local.parallelcluster.account_context import AccountContext
 from llm_fleet_local.parallelcluster.answers import Change, Finding, SchemaMessage
 from llm_fleet_local.parallelcluster.dummies import without_tokens
 
 _PACKAGES = Path(__file__).parents[2]
-ENVIRONMENT = _PACKAGES.parent / ".tools" / "parallelcluster"
+_LOCKED = Path(__file__).parent
+"""Folder of the pyproject.toml and uv.lock of ParallelCluster's environment."""
 _AS_IT_SHOULD = AccountContext()
+
+
+def provide_environment() -> Path:
+    """Return the environment with ParallelCluster's package, and install it from its lock file if there is none.
+
+    `make setup` installs it in a checkout. Without a checkout it is in the user's cache, where uv installs it at the
+    first use. Raises `OracleUnavailable`.
+    """
+    checkout = _PACKAGES.parent / ".tools" / "parallelcluster"
+    if checkout.is_dir():
+        return checkout
+    digest = hashlib.sha256((_LOCKED / "uv.lock").read_bytes()).hexdigest()[:12]
+    cached = cache_folder() / f"parallelcluster-{digest}"
+    ready = cached / ".ready"
+    if not ready.exists():
+        try:
+            from uv import find_uv_bin
+
+            command = [find_uv_bin(), "sync", "--quiet", "--locked", "--project", str(_LOCKED)]
+            where = {**os.environ, "UV_PROJECT_ENVIRONMENT": str(cached), "UV_PYTHON": sys.executable}
+            subprocess.run(command, env=where, check=True, capture_output=True, text=True)  # noqa: S603 - uv
+            ready.touch()
+        except (OSError, ImportError, subprocess.CalledProcessError) as error:
+            why = getattr(error, "stderr", None) or error
+            raise OracleUnavailable(f"ParallelCluster's package cannot be installed in {cached}: {why}") from error
+    return cached
 
 
 class OracleUnavailable(RuntimeError):
@@ -39,8 +69,9 @@ class Oracle:
     (intrinsic functions, CDK tokens) are replaced by valid dummies, see `dummies`. The process has no network access.
     """
 
-    def __init__(self, environment: Path = ENVIRONMENT) -> None:
-        self._python = environment / "bin" / "python"
+    def __init__(self, environment: Path | None = None) -> None:
+        """Prepare. Default of `environment`: that of the checkout, or one that is installed for the user once."""
+        self._environment = environment
         self._process: subprocess.Popen[str] | None = None
         self._errors = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
         self._lock = Lock()
@@ -132,12 +163,11 @@ class Oracle:
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None:
-            if not self._python.exists():
-                raise OracleUnavailable(
-                    f"ParallelCluster's package is not installed: {self._python} is missing. Run `make setup`."
-                )
+            python = (self._environment or provide_environment()) / "bin" / "python"
+            if not python.exists():
+                raise OracleUnavailable(f"ParallelCluster's package is not installed: {python} is missing")
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [str(self._python), "-m", "llm_fleet_local.parallelcluster.inside.serve"],
+                [str(python), "-m", "llm_fleet_local.parallelcluster.inside.serve"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

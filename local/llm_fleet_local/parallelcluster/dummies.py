@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any, cast
 
 ACCOUNT = "123456789012"
@@ -66,7 +66,7 @@ SHAPES = {
 _PLAIN = "x{8}"
 _TOKEN = re.compile(r"[$#]\{Token\[[^]]*\]\}")
 _NUMBER_TOKEN_CEILING = -1.8e289
-_SCHEMA = Path(__file__).parents[3] / "constructs/llm_fleet/catalog/data/parallelcluster_schema.json"
+_SCHEMA = "catalog/data/parallelcluster_schema.json"
 _NOTHING = object()
 
 
@@ -176,4 +176,5 @@ def _part(token: Any) -> str:
 
 @cache
 def _schema_types() -> dict[str, dict[str, Any]]:
-    return json.loads(_SCHEMA.read_text(encoding="utf-8"))["facts"]
+    text = resources.files("llm_fleet").joinpath(_SCHEMA).read_text(encoding="utf-8")
+    return json.loads(text)["facts"]

@@ -43,7 +43,7 @@ def check_schedule(expression: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.SCHEDULE,
             message=f"the schedule {fault}",
-            remedy=f"write cron(minute hour day-of-month month day-of-week year), e.g. {CRON_EXAMPLE!r}, in UTC",
+            remedy=f"write cron(minute hour day-of-month month day-of-week year), e.g. `{CRON_EXAMPLE}`, in UTC",
             path=("schedule_expression",),
             value=expression,
             allowed=f"{limit.range} characters",

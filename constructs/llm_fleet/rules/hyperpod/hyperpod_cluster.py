@@ -59,7 +59,7 @@ def check_group_names_unique(cluster: PlacedCluster) -> Iterator[Problem]:
         yield Problem(
             code=Code.GROUP_NAME_TWICE,
             message=f"{count} instance groups have the name {name!r}",
-            remedy=f"give each a unique name, e.g. {name + '-2'!r} to the second",
+            remedy=f"give each a unique name, e.g. `{name + '-2'}` to the second",
             path=("groups", name, "name"),
             value=name,
         )
@@ -75,7 +75,7 @@ def check_tags(tags: Mapping[str, str]) -> Iterator[Problem]:
             yield Problem(
                 code=Code.TAG_KEY,
                 message=f"the tag key {key!r} begins with 'aws:', which is reserved for AWS",
-                remedy=f"write {key[len('aws:') :]!r}",
+                remedy=f"write `{key[len('aws:') :]}`",
                 path=("tags", key),
                 value=key,
             )

@@ -28,7 +28,7 @@ def check_partition_name(group: InstanceGroup) -> list[Problem]:
     if problems or name is None or is_unresolved(name) or name.casefold() not in reserved:
         return problems
     taken = f"the partition name is reserved: {reserved[name.casefold()]}"
-    remedy = f"write another name, e.g. {group.name!r}"
+    remedy = f"write another name, e.g. `{group.name}`"
     return [group.wrong("partition", Code.PARTITION_NAME, taken, remedy)]
 
 
@@ -60,7 +60,7 @@ def check_partition(group: InstanceGroup) -> Iterator[Problem]:
             "partition",
             Code.PARTITION_MISSING,
             "`partition` is required for a compute group: without it, no job can run on the group",
-            f"write a partition, e.g. {fix_hyphenated_name(group.name, limit) or 'workers'!r}",
+            f"write a partition, e.g. `{fix_hyphenated_name(group.name, limit) or 'workers'}`",
         )
     elif not is_unresolved(group.node_type) and group.node_type is not NodeType.COMPUTE and group.partition is not None:
         yield group.wrong(

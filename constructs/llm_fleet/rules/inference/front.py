@@ -150,7 +150,7 @@ def _check_cidr(front: Front, index: int, cidr: str) -> Iterator[Problem]:
             "this is not a CIDR range of IPv4 addresses"
             if block is None
             else "the address has bits set outside its prefix length",
-            f"write {str(block)!r}" if block else "write a CIDR range; a single address is <address>/32",
+            f"write `{block!s}`" if block else "write a CIDR range; a single address is <address>/32",
             allowed="the first address of the range and its prefix length, e.g. 203.0.113.0/24",
         )
 
@@ -192,7 +192,7 @@ def _check_domain_name(front: Front) -> Iterator[Problem]:
             "domain_name",
             Code.FRONT_DOMAIN_NAME,
             "this is not a domain name",
-            f"write {bare!r}" if _DOMAIN.fullmatch(bare) else "write the domain name that clients use",
+            f"write `{bare}`" if _DOMAIN.fullmatch(bare) else "write the domain name that clients use",
             allowed="a domain name of the certificate, e.g. chat.example.com, without https:// and path",
         )
 
@@ -285,7 +285,7 @@ def _check_url(jwt: Jwt, attribute: str, what: str) -> Iterator[Problem]:
             attribute,
             Code.FRONT_JWT_URL,
             f"{what} is longer than {most} characters" if len(url) > most else f"{what} must be an https:// URL",
-            f"write {secure!r}, if the issuer supports it" if url.startswith("http://") else "write the complete URL",
+            f"write `{secure}`, if the issuer supports it" if url.startswith("http://") else "write the complete URL",
             allowed=f"https://…, up to {most} characters",
         )
 

@@ -108,7 +108,7 @@ def check_host_type(name: str, *, managed: bool) -> Iterator[Problem]:
         yield Problem(
             code=Code.HOST_WITHOUT_NEURON,
             message=f"{name} has no Neuron devices (with known cores and memory), which the model servers need",
-            remedy=f"write {nearest_neuron_type(name)!r}",
+            remedy=f"write `{nearest_neuron_type(name)}`",
             path=("instance_type",),
             value=name,
             allowed=", ".join(neuron_instance_names()),
@@ -157,7 +157,7 @@ def _unknown(name: str) -> Problem:
         message="this is the instance type's name in SageMaker; names in EC2 have no 'ml.'"
         if prefixed
         else f"EC2 has no instance type {name!r}",
-        remedy=f"write {nearest_neuron_type(name)!r}, the nearest instance type; "
+        remedy=f"write `{nearest_neuron_type(name)}`, the nearest instance type; "
         + (
             f"in Python, use Ec2InstanceType.of(…) for a size of {family} that is newer than this release of llm-fleet"
             if own
@@ -195,7 +195,7 @@ def _check_ami(hosts: Hosts) -> Iterator[Problem]:
             "ami",
             Code.HOST_AMI,
             "this is neither a release of the ECS-optimized Neuron AMI nor the id of an AMI",
-            f"write the date of a release, e.g. {newest!r}, or an id as 'ami-0123456789abcdef0'; "
+            f"write the date of a release, e.g. `{newest!r}`, or an id as 'ami-0123456789abcdef0'; "
             "the default is the release that is assumed to contain the pinned driver",
         )
 
@@ -221,7 +221,7 @@ def check_driver_source(
             Code.HOST_AMI_DRIVER,
             f"the service needs the Neuron driver {driver_version}, release {release} of the AMI is assumed to contain "
             f"{carried}, and the installation of drivers is disabled",
-            (f"use the release {fitting!r}, which is assumed to contain it, or " if found else "")
+            (f"use the release `{fitting!r}`, which is assumed to contain it, or " if found else "")
             + "let hosts install the driver at boot (install_driver)",
             value=hosts.ami or hosts.installs_driver,
         )
@@ -231,7 +231,7 @@ def check_driver_source(
             Code.HOST_DRIVER_UNREACHABLE,
             f"hosts would install the Neuron driver {driver_version} from yum.repos.neuron.amazonaws.com, and the "
             f"network has no internet access. Release {release} of the AMI is assumed to contain {carried}",
-            f"use {f'the release {fitting!r}, which is assumed to contain it, or ' if found else ''}"
+            f"use {f'the release `{fitting!r}`, which is assumed to contain it, or ' if found else ''}"
             f"your own AMI with {driver_version}, or a network with a NAT gateway",
             value=hosts.ami or driver_version,
         )
@@ -275,7 +275,7 @@ def check_driver(server: ModelServer, hosts: Hosts) -> Iterator[Problem]:
             Code.DRIVER_EDGE,
             f"the host's Neuron driver {driver} is incompatible with the runtime {runtime} of {image}: a "
             f"{_NAMES[edge.package]} from {edge.from_version} needs at least {_NAMES[edge.other]} {edge.at_least}",
-            f"write {max(fitting, key=parts)!r}, or remove it, which has the same effect" + _other_servers(driver),
+            f"write `{max(fitting, key=parts)!r}`, or remove it, which has the same effect" + _other_servers(driver),
             allowed=", ".join(fitting),
         )
 

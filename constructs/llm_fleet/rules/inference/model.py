@@ -138,7 +138,7 @@ def _on_hub(location: str) -> Iterator[Problem]:
     yield Problem(
         code=Code.MODEL_HUB_ID,
         message="this is not the id of a model on the Hugging Face Hub",
-        remedy=f"write {meant!r}" if is_page else "write owner/name, as the model's page on huggingface.co shows it",
+        remedy=f"write `{meant}`" if is_page else "write owner/name, as the model's page on huggingface.co shows it",
         allowed="owner/name",
     )
 

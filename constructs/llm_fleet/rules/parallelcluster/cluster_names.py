@@ -132,7 +132,7 @@ def check_cluster_name(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         "cluster_name",
         Code.PC_CLUSTER_NAME,
         f"the cluster name {' and '.join(faults)}",
-        f"write {repaired!r}" if repaired else "give the cluster a name that begins with a letter",
+        f"write `{repaired}`" if repaired else "give the cluster a name that begins with a letter",
         allowed=f"1 to {longest} letters, digits and hyphens, beginning with a letter; "
         f"{HASH_SUFFIX_LENGTH} more are used by the hash that identifies a new cluster{why}",
     )
@@ -158,7 +158,7 @@ def check_part_name(name: str, *, what: str) -> Iterator[Problem]:
     yield Problem(
         code=Code.PC_NAME,
         message=f"the {what} name {' and '.join(faults)}",
-        remedy=f"write {repaired!r}" if repaired else f"give the {what} a name that begins with a letter",
+        remedy=f"write `{repaired}`" if repaired else f"give the {what} a name that begins with a letter",
         path=("name",),
         value=name,
         allowed=f"up to {limit.maximum} lower-case letters, digits and hyphens, beginning with a letter; "
@@ -194,7 +194,7 @@ def _twice(names: Iterable[str], *path: PathPart, what: str) -> list[Problem]:
         Problem(
             code=Code.PC_NAME_TWICE,
             message=f"{count} {what} have the name {name!r}",
-            remedy=f"give each a unique name, e.g. {fix_part_name(name)[:23] + '-2'!r} to the second",
+            remedy=f"give each a unique name, e.g. `{fix_part_name(name)[:23] + '-2'}` to the second",
             path=(*path, name, "name"),
             value=name,
         )
@@ -317,7 +317,7 @@ def _check_texts_of_tags(tags: Mapping[str, str], *path: PathPart) -> Iterator[P
                 code=Code.PC_TAGS,
                 message=f"tags that begin with {taken!r} are reserved for "
                 f"{'AWS' if taken == 'aws:' else 'ParallelCluster'}",
-                remedy=f"write {key[len(taken) :]!r}",
+                remedy=f"write `{key[len(taken) :]}`",
                 path=(*path, key),
                 value=key,
             )

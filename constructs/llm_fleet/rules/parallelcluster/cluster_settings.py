@@ -42,7 +42,7 @@ def check_version(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         "version",
         Code.PC_VERSION,
         message,
-        f"write {DEFAULT_VERSION!r}, or ParallelClusterVersion.of(…), in Python, for a version that is newer than this "
+        f"write `{DEFAULT_VERSION}`, or ParallelClusterVersion.of(…), in Python, for a version that is newer than this "
         "release of llm-fleet; another version requires a new cluster",
         allowed=", ".join(versions()),
     )
@@ -62,9 +62,9 @@ def check_scheduler(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         f"ParallelCluster does not support the scheduler {scheduler!r} since {died.since}"
         if died
         else f"ParallelCluster does not support the scheduler {scheduler!r}",
-        f"write {slurm!r}; in job scripts `#PBS` lines become `#SBATCH` lines, and qsub becomes sbatch"
+        f"write `{slurm}`; in job scripts `#PBS` lines become `#SBATCH` lines, and qsub becomes sbatch"
         if scheduler.casefold() in _PBS_LIKE
-        else f"write {slurm!r} and start jobs by sbatch",
+        else f"write `{slurm}` and start jobs by sbatch",
         allowed=", ".join(schedulers()),
     )
 
@@ -88,9 +88,9 @@ def check_os(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         f"ParallelCluster does not support {os} since {died.since}"
         if died
         else f"ParallelCluster {version} does not support the operating system {os!r}",
-        f"write {died.instead!r}; software that was built for {os} must be rebuilt"
+        f"write `{died.instead}`; software that was built for {os} must be rebuilt"
         if died
-        else did_you_mean(os, allowed, otherwise=f"write {allowed[0]!r}"),
+        else did_you_mean(os, allowed, otherwise=f"write `{allowed[0]}`"),
         allowed=", ".join(allowed),
     )
 
@@ -106,7 +106,7 @@ def check_image_needed(cluster: PlacedParallelCluster) -> Iterator[Problem]:
         Code.PC_IMAGE,
         f"ParallelCluster publishes no image of {cluster.os}",
         f"build one with `pcluster build-image` of version {cluster.version} and write its ID for the cluster "
-        f"(one for queues only is not enough), or write {nearest(cluster.os, public) or public[0]!r}",
+        f"(one for queues only is not enough), or write `{nearest(cluster.os, public) or public[0]}`",
         allowed="ami-…, built by the same version of ParallelCluster",
         value=None,
     )
@@ -246,7 +246,7 @@ def _check_node_name(line: Mapping[str, Any], *path: PathPart) -> Iterator[Probl
             yield Problem(
                 code=Code.PC_SLURM_NODE_NAME,
                 message=f"ParallelCluster treats nodes with {' or '.join(_found(value))} in their names as its own",
-                remedy=f"write {re.sub('-(st|dy)-', '-', str(value))!r}",
+                remedy=f"write `{re.sub('-(st|dy)-', '-', str(value))}`",
                 path=(*path, key),
                 value=value,
             )

@@ -144,14 +144,14 @@ def unknown_key(name: object, section: SchemaKey, path: tuple[PathPart, ...]) ->
 def _remedy(name: str, section: SchemaKey) -> str:
     offer = nearest(name, section.keys)
     if offer is not None and offer.casefold() == name.casefold():
-        return f"write {offer!r}"
+        return f"write `{offer}`"
     places = [place.replace("[]", "").rpartition("/")[0] for place in places_of(name)]
     where = " or ".join(dict.fromkeys(place or "the top level" for place in places))
     if where and offer is None:
         return f"move it: it belongs below {where}"
     if where:
-        return f"write {offer!r}, or move it: it belongs below {where}"
-    return f"write {offer!r}" if offer else "remove it, or write one of the allowed keys"
+        return f"write `{offer}`, or move it: it belongs below {where}"
+    return f"write `{offer}`" if offer else "remove it, or write one of the allowed keys"
 
 
 _Path = tuple[PathPart, ...]

@@ -25,7 +25,7 @@ def check_type(name: str, *path: PathPart) -> Iterator[Problem]:
         yield Problem(
             code=Code.PC_INSTANCE_TYPE_PREFIX,
             message="this is SageMaker's name of the instance type; EC2 instance types have no prefix 'ml.'",
-            remedy=f"write {bare!r}",
+            remedy=f"write `{bare}`",
             path=path,
             value=name,
         )
@@ -36,7 +36,7 @@ def check_type(name: str, *path: PathPart) -> Iterator[Problem]:
     yield Problem(
         code=Code.PC_INSTANCE_TYPE,
         message="this EC2 instance type is unknown",
-        remedy=f"write {offer!r}, or {newer}" if offer else f"write the name of an EC2 instance type, or {newer}",
+        remedy=f"write `{offer}`, or {newer}" if offer else f"write the name of an EC2 instance type, or {newer}",
         path=path,
         value=name,
         allowed=", ".join(f"{family}.{size}" for size in _sizes_of(family)),
@@ -203,7 +203,7 @@ def _check_same(head: str, name: str, *path: PathPart) -> Iterator[Problem]:
 def _remedy(head: str, own: str) -> str:
     """ParallelCluster does not support Mac instances, so their architectures have no example."""
     here = f"an instance type of {head if head in _EXAMPLES else ' or '.join(_EXAMPLES)} here"
-    return f"write a head node of {own}, e.g. {_EXAMPLES[own]!r}, or {here}" if own in _EXAMPLES else f"write {here}"
+    return f"write a head node of {own}, e.g. `{_EXAMPLES[own]}`, or {here}" if own in _EXAMPLES else f"write {here}"
 
 
 def _architecture(name: str) -> str | None:

@@ -65,7 +65,7 @@ def check_storage_name(storage: SharedStorage) -> Iterator[Problem]:
         "name",
         Code.PC_STORAGE_NAME,
         f"the name of the shared storage {' and '.join(faults)}",
-        f"write {repaired!r}" if repaired and repaired not in limits.reserved_names else "write another name",
+        f"write `{repaired}`" if repaired and repaired not in limits.reserved_names else "write another name",
         allowed=f"{limits.storage_name.range} letters, digits and + - = . _ : @",
     )
 
@@ -83,14 +83,14 @@ def check_settings(storage: SharedStorage) -> Iterator[Problem]:
         Code.PC_RESOURCE_ID,
         "existing_id",
         what="the ID",
-        remedy=f"write the ID as AWS shows it, e.g. {_EXAMPLES[storage.kind]!r}" if storage.kind in _EXAMPLES else "",
+        remedy=f"write the ID as AWS shows it, e.g. `{_EXAMPLES[storage.kind]}`" if storage.kind in _EXAMPLES else "",
     )
     if storage.existing_id is None and storage.kind in _ONLY_EXISTING:
         yield storage.wrong(
             "existing_id",
             Code.PC_RESOURCE_ID,
             f"ParallelCluster cannot create {storage.kind}, it only mounts an existing one",
-            f"create it with the CDK and write its ID, e.g. {_EXAMPLES[storage.kind]!r}",
+            f"create it with the CDK and write its ID, e.g. `{_EXAMPLES[storage.kind]}`",
         )
     if not is_unresolved(storage.section):
         yield from (each.under("settings") for each in check_section(storage.section, key, partial=True))

@@ -96,7 +96,7 @@ def check_root_volume(root: RootVolume) -> Iterator[Problem]:
             "volume_type",
             Code.PC_ROOT_VOLUME,
             "this EBS volume type is unknown",
-            did_you_mean(name, ebs_volume_types(), otherwise=f"write {DEFAULT_EBS_TYPE!r}"),
+            did_you_mean(name, ebs_volume_types(), otherwise=f"write `{DEFAULT_EBS_TYPE}`"),
             allowed=", ".join(ebs_volume_types()),
         )
         return

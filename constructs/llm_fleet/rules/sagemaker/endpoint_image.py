@@ -69,7 +69,7 @@ def check_endpoint_instance(instance_type: str) -> Iterator[Problem]:
             path=("instance_type",),
             message=f"AWS no longer offers instances of the family {family_of(instance_type)} to new customers",
             value=instance_type,
-            remedy=f"write an instance type of {successor}, e.g. {_first_of(successor)!r}",
+            remedy=f"write an instance type of {successor}, e.g. `{_first_of(successor)}`",
         )
         return
     yield Problem(

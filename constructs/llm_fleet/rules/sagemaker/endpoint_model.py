@@ -66,7 +66,7 @@ def _on_hub(model: EndpointModel) -> Iterator[Problem]:
     if location.startswith(S3_SCHEME):
         remedy = "write it as a model in S3: a folder, or a .tar.gz archive"
     elif _HUB_ID.fullmatch(address):
-        remedy = f"write {address!r}"
+        remedy = f"write `{address}`"
     else:
         remedy = "write owner/name, as the top of the model's page shows it"
     yield model.wrong(

@@ -125,7 +125,7 @@ def check_platform(platform: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_PLATFORM_RETIRED,
             message=f"this platform is retired: since {known.ended} SageMaker creates no notebook instances on it",
-            remedy=f"write {known.successor!r}",
+            remedy=f"write `{known.successor}`",
             path=("platform",),
             value=str(platform),
             allowed=living,
@@ -135,7 +135,7 @@ def check_platform(platform: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.NOTEBOOK_PLATFORM,
             message="unknown platform of notebook instances",
-            remedy=did_you_mean(platform, facts.living_platforms, otherwise=f"write {facts.default_platform!r}"),
+            remedy=did_you_mean(platform, facts.living_platforms, otherwise=f"write `{facts.default_platform}`"),
             path=("platform",),
             value=str(platform),
             allowed=living,
@@ -153,7 +153,7 @@ def check_notebook_instance_type(name: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
             message=f"no supported platform of notebook instances runs on {family}",
-            remedy=f"write {facts.retired_families[family]!r}",
+            remedy=f"write `{facts.retired_families[family]}`",
             path=("instance_type",),
             value=name,
             allowed="families " + ", ".join(sorted(facts.instance_types)),
@@ -166,7 +166,7 @@ def check_notebook_instance_type(name: str) -> Iterator[Problem]:
         remedy=did_you_mean(
             PREFIX + bare,
             facts.instance_type_names,
-            otherwise=f"write {facts.default_instance_type!r}, or another instance type",
+            otherwise=f"write `{facts.default_instance_type}`, or another instance type",
         ),
         path=("instance_type",),
         value=name,

@@ -224,7 +224,7 @@ def _check_type(name: str) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
             message=f"AWS no longer offers {family} instances to new customers",
-            remedy=f"write {facts.retired_families[family]!r}",
+            remedy=f"write `{facts.retired_families[family]}`",
             value=name,
         )
         return
@@ -235,7 +235,7 @@ def _check_type(name: str) -> Iterator[Problem]:
     yield Problem(
         code=SageMakerCode.INSTANCE_UNKNOWN,
         message="Studio does not support this instance type",
-        remedy=f"write {offer!r}" if offer else "write an instance type that Studio supports",
+        remedy=f"write `{offer}`" if offer else "write an instance type that Studio supports",
         value=name,
         allowed=", ".join(sizes) or f"e.g. {facts.default_instance}, ml.g5.xlarge or ml.trn1.2xlarge",
     )

@@ -216,7 +216,7 @@ def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_UNKNOWN,
             message=f"unknown instance type {name!r} for training jobs",
-            remedy=f"write {plain!r}"
+            remedy=f"write `{plain}`"
             if plain in training_instances()
             else did_you_mean(name, training_instances(), otherwise="write an instance type such as 'ml.g5.xlarge'"),
             path=("instance_type",),
@@ -227,7 +227,7 @@ def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
         yield Problem(
             code=SageMakerCode.INSTANCE_RETIRED,
             message=f"current training images have no GPU kernels for {name}",
-            remedy=f"write {instance.successor!r}, or another instance type with newer GPUs",
+            remedy=f"write `{instance.successor}`, or another instance type with newer GPUs",
             path=("instance_type",),
             value=name,
         )

@@ -187,7 +187,7 @@ def _check_pattern(pattern: str | None) -> Iterator[Problem]:
         value=pattern,
         message=fault,
         allowed="a Python regular expression with one group, which matches the step",
-        remedy=f"write e.g. {_EXAMPLE!r}; write other groups as non-capturing, (?:…)",
+        remedy=f"write e.g. `{_EXAMPLE}`; write other groups as non-capturing, (?:…)",
     )
 
 
@@ -200,7 +200,7 @@ def _check_file(name: str | None, attribute: str, message: str, example: str) ->
         value=name,
         message=message,
         allowed="a name without a leading slash",
-        remedy=f"write e.g. {example!r}, or remove it if there is none",
+        remedy=f"write e.g. `{example}`, or remove it if there is none",
     )
 
 

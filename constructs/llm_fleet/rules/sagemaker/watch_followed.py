@@ -89,7 +89,7 @@ def _check_cluster(name: str, hyperpod: Sequence[str], others: Sequence[str]) ->
         if name in others
         else "the fleet has no cluster of this name",
         allowed=offered,
-        remedy=f"write {offer!r}"
+        remedy=f"write `{offer}`"
         if offer
         else "write a HyperPod cluster of the fleet, or remove `clusters` to watch all of them",
     )

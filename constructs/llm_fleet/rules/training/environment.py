@@ -107,7 +107,7 @@ def _no_such_stack(name: str, families: list[str]) -> Problem:
     return Problem(
         code=Code.TRAINING_STACK,
         message="unknown stack of Neuron packages",
-        remedy=did_you_mean(name, known, otherwise=f"write {known[0]!r}"),
+        remedy=did_you_mean(name, known, otherwise=f"write `{known[0]}`"),
         path=("stack",),
         value=name,
         allowed="; ".join(f"{each}: {training_stacks()[each].title}" for each in known),
@@ -123,7 +123,7 @@ def _of_families(stack: TrainingStack, families: list[str]) -> Iterator[Problem]
         yield Problem(
             code=Code.TRAINING_STACK_FAMILY,
             message=f"{stack.name} ({stack.title}) does not support {family}",
-            remedy=f"write {fitting[0]!r} for {family}, in a separate environment"
+            remedy=f"write `{fitting[0]}` for {family}, in a separate environment"
             if fitting
             else f"remove groups of {family} from this environment: no training stack supports it",
             path=("stack",),
@@ -142,7 +142,7 @@ def _of_release(stack: TrainingStack, release: str) -> Iterator[Problem]:
     yield Problem(
         code=Code.TRAINING_STACK_RELEASE,
         message=f"Neuron {release} does not contain {stack.name}{why}",
-        remedy=f"write {(older or releases[-1:])[0]!r}",
+        remedy=f"write `{(older or releases[-1:])[0]!r}`",
         path=("release",),
         value=release,
         allowed=", ".join(releases),

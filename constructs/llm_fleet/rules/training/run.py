@@ -415,9 +415,9 @@ def _numbers(partition: TrainingPartition, wrong: frozenset[str]) -> Iterator[Pr
     if "nodes" not in wrong and not is_unresolved(nodes) and nodes > most_nodes():
         yield Problem(
             code=Code.JOB_PARTITION,
-            message=f"the partition {partition.name} has more than {most_nodes()} nodes, the maximum of a cluster",
-            remedy="write the actual number of nodes",
+            message=f"`nodes` of the partition {partition.name} must be at most {most_nodes()}, llm-fleet's own limit",
+            remedy="write the number of nodes that the partition has",
             path=("nodes",),
             value=nodes,
-            allowed=f"up to {most_nodes()}",
+            allowed=f"1 to {most_nodes()}",
         )

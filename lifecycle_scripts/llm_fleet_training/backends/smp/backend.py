@@ -185,7 +185,10 @@ class SmpBackend:
         return float(own.item()) / self.world
 
     def reduce_and_clip(self, limit: float) -> float:
-        """FSDP has reduced the gradients; only the library's function clips the norm of a transformed model."""
+        """Clip the norm of the gradients, which FSDP has reduced already.
+
+        A model that the library transformed must use the library's `clip_grad_norm_`, not FSDP's.
+        """
         bound = limit if limit > 0 else float("inf")
         if not self.transformed:
             return float(self.fsdp.clip_grad_norm_(bound))

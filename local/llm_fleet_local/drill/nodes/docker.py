@@ -16,7 +16,7 @@ from llm_fleet_local.drill.nodes.sweep import sweep
 
 
 class DockerBackend(ClusterNodes[DockerNode]):
-    """One cluster's nodes (see `llm_fleet_local.drill.nodes.backend.Backend`). Clusters of killed drills are removed first."""
+    """One cluster's nodes (see `nodes.backend.Backend`). Clusters of killed drills are removed first."""
 
     at_once = 4
 

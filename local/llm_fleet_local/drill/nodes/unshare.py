@@ -23,7 +23,7 @@ _WATCHERS_WANTED = 4096
 
 
 class UnshareBackend(ClusterNodes[UnshareNode]):
-    """One cluster's nodes (see `llm_fleet_local.drill.nodes.backend.Backend`). Clusters of killed drills are removed first.
+    """One cluster's nodes (see `nodes.backend.Backend`). Clusters of killed drills are removed first.
 
     Everything is in `work`, except the control groups (`llm-fleet-drill/<cluster>` in every hierarchy) and one limit of
     the machine: fs.inotify.max_user_instances is raised to 4096 and not reset.

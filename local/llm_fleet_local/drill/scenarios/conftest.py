@@ -29,14 +29,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def aws() -> Generator[AwsEmulator]:
-    """The AWS emulator of all scenarios."""
+    """The AWS emulator for all scenarios."""
     with AwsEmulator() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def deploy(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Deploy a fleet file with so many workers, and open the cluster `name`; no node is booted yet.
+    """Deploy a fleet file with a number of workers, and open the cluster `name`; no node is booted yet.
 
     `packages` are those of its training environment; `None` for what the file says.
     """

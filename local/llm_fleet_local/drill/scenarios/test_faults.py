@@ -1,7 +1,7 @@
 """A fresh node starts with an error: it reports the error, and after a fix the same script succeeds.
 
-What is wrong is made on the node alone, before its first start. The exit codes of the public lifecycle scripts
-show none of these errors.
+The error is created only on the node, before its first start. The exit codes of the public lifecycle scripts show none
+of these errors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LOG = "/var/log/provision/provisioning.log"
 
 @dataclass(frozen=True)
 class FreshNode:
-    """A worker that was just replaced: the platform has done its part, no script has run."""
+    """A worker that was just replaced: the platform has configured it, and no script has run."""
 
     cluster: DrillCluster
     instance: Instance
@@ -34,11 +34,11 @@ class FreshNode:
 
     @property
     def bundle(self) -> str:
-        """Where the platform has put the scripts."""
+        """The folder of the scripts."""
         return self.cluster.bundle.folder
 
     def sh(self, script: str) -> None:
-        """Do something to the node."""
+        """Run a shell script on the node."""
         self.node.run("sh", "-ec", script)
 
     def start(self, *, env: Mapping[str, str] | None = None) -> int:
@@ -59,7 +59,7 @@ class FreshNode:
         self.cluster.resume(self.instance.name)
 
     def log(self) -> str:
-        """Return what the scripts have said."""
+        """Return the log of the scripts."""
         return self.node.run("tail", "-n", "40", LOG, check=False).stdout
 
 
@@ -82,7 +82,7 @@ def test_a_file_of_the_bundle_is_missing(fresh: FreshNode) -> None:
 
 
 def test_line_ends_of_windows(fresh: FreshNode) -> None:
-    """Where the script that the platform starts has them, no line of it runs; in any other file it is LFN06."""
+    """In the script that the platform starts, no line runs; in any other file the error is LFN06."""
     script, other = f"{fresh.bundle}/on_create.sh", f"{fresh.bundle}/llm_fleet_node/start.py"
     fresh.sh(f"cp -p {script} {other} /root/; sed -i 's/$/\\r/' {script}")
     assert fresh.start() == 127
@@ -102,7 +102,7 @@ def test_the_run_bit_is_missing(fresh: FreshNode) -> None:
     fresh.starts_well()
 
 
-def test_another_munge_key(fresh: FreshNode) -> None:
+def test_a_wrong_munge_key(fresh: FreshNode) -> None:
     fresh.sh("cp -p /etc/munge/munge.key /root/; head -c 1024 /dev/urandom >/etc/munge/munge.key")
     code, cause = fresh.refuses()
     assert code == "LFN68"
@@ -112,7 +112,7 @@ def test_another_munge_key(fresh: FreshNode) -> None:
 
 
 def test_a_clock_that_is_an_hour_off(fresh: FreshNode) -> None:
-    """The kernel's clock is the machine's: libfaketime shows another time to the processes of the node."""
+    """All nodes share the kernel's clock: libfaketime shows another time to the processes of the node."""
     library = fresh.node.run("sh", "-c", "ls /usr/lib/*/faketime/libfaketimeMT.so.1").stdout.strip()
     wrong = {"LD_PRELOAD": library, "FAKETIME": "-1h", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
     fresh.node.run("systemctl", "set-environment", *(f"{name}={value}" for name, value in wrong.items()))
@@ -125,14 +125,14 @@ def test_a_clock_that_is_an_hour_off(fresh: FreshNode) -> None:
 
 
 def test_a_host_name_that_does_not_resolve(fresh: FreshNode) -> None:
-    """As with a VPC without DNS host names: the node sees to its own and its controller's names by itself."""
+    """As in a VPC without DNS host names: the node adds its own name and its controller's by itself."""
     fresh.sh("sed -i '/ ip-/d' /etc/hosts; ! getent ahosts $(hostname)")
     fresh.starts_well()
     assert fresh.node.run("getent", "ahostsv4", fresh.node.name).stdout.startswith(fresh.node.address)
 
 
 def test_a_full_disk(fresh: FreshNode) -> None:
-    """The disk that the runner keeps its own state and log on has no byte left."""
+    """The disk with the runner's state and log is full."""
     fresh.sh(
         "for folder in /var/lib/llm-fleet /var/log/llm-fleet; do mkdir -p $folder;"
         "mount -t tmpfs -o size=4k drill $folder; head -c 4096 /dev/zero >$folder/full; done"
@@ -144,7 +144,7 @@ def test_a_full_disk(fresh: FreshNode) -> None:
 
 
 def test_a_security_group_that_closes_slurms_port(fresh: FreshNode) -> None:
-    """The node waits for its controller, and goes on as soon as the port is open."""
+    """The node waits for its controller, and continues when the port is open."""
     fresh.sh(
         "nft add table inet drill; nft add chain inet drill out '{ type filter hook output priority 0; }';"
         "nft add rule inet drill out tcp dport 6817 drop"

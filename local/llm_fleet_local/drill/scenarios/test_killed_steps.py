@@ -1,4 +1,4 @@
-"""Every step of every role is killed once in its middle and run again: the node ends like one without a kill."""
+"""Every step of every role is killed once while it runs, and runs again: the node ends like one without a kill."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from llm_fleet_local.drill.scenarios.conftest import Deploy
 _STATE = "var/lib/llm-fleet/state.json"
 _OWN_TO_EACH = ("/home/.llm-fleet/", "/etc/hostname", "/etc/machine-id", "/etc/ssh/ssh_host_", "/etc/munge")
 _LITTER = re.compile(r"^/etc/(group|gshadow|passwd|shadow|subgid|subuid)(\.\d+|\.lock|[-+])$")
-"""Lock files that groupadd and useradd leave when they are killed, and ignore the next time."""
+"""Lock files that groupadd and useradd leave when they are killed, and ignore at the next call."""
 _BUNDLE = re.compile(r"^/opt/llm-fleet/bundles/[0-9a-f]{64}")
 _ROLES = ("Controller", "Login", "Compute")
 _ROUNDS = 60
-"""More than any role has steps: a step that was over before it was seen is killed in a later round."""
+"""More rounds than a role has steps: a step that ended before it was seen is killed in a later round."""
 
 
 def test_every_step_is_killed_once_in_its_middle(deploy: Deploy, cluster: DrillCluster):
-    """Compared with the same role's node of a cluster that came up undisturbed, and with itself run once more."""
+    """Compared with a node of that role in an undisturbed cluster, and with itself after one more run."""
     with deploy(1) as fresh:
         fresh.boot()
         lasts = {role: _durations(cluster, _first(cluster, role)) for role in _ROLES}
@@ -66,7 +66,7 @@ def _kill_role(cluster: DrillCluster, lasts: dict[str, dict[str, float]], role: 
 
 
 def _kill_each(cluster: DrillCluster, name: str, lasts: dict[str, float]) -> set[str]:
-    """Start the node's script again and again; kill it each time in the middle of a step that was not yet killed."""
+    """Start the node's script repeatedly; kill it each time during a step that was not killed yet."""
     killed: set[str] = set()
     state = cluster.node(name).root / _STATE
     for _ in range(_ROUNDS):
@@ -99,7 +99,7 @@ def _wait_for_a_step(state: Any, wanted: set[str], run: Running) -> str | None:
 
 
 def _shape(fingerprint: dict[str, object]) -> set[str]:
-    """Return what two nodes of one role and of two clusters have in common: which files there are, which units run."""
+    """Return what nodes of one role have in common in two clusters: names of files, and running units."""
     units = {f"{name}: {what}" for name, what in fingerprint.items() if name.endswith("units")}
     files = {_BUNDLE.sub("/opt/llm-fleet/bundles/this", name) for name in fingerprint if name.startswith("/")}
     return units | {name for name in files if not name.startswith(_OWN_TO_EACH) and not _LITTER.match(name)}

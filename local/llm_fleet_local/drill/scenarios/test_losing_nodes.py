@@ -1,4 +1,4 @@
-"""Machines are rebooted while jobs run, and the cluster is whole again. One that is lost: see `test_training.py`."""
+"""Machines are rebooted while jobs run, and the cluster recovers. For a lost machine, see `test_training.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from llm_fleet_local.drill.until import until
 
 
 def test_the_controller_is_rebooted_while_a_job_runs(cluster: DrillCluster) -> None:
-    """The job continues, Slurm comes back by itself with its accounting, and the node has passed its checks again."""
+    """The job continues, Slurm restarts by itself with its accounting, and the node passes its checks again."""
     slurm, controller = cluster.slurm, cluster.controller
     job = slurm.submit("#!/bin/sh\nwhile ! test -e /fsx/go-on; do sleep 0.2; done\n", "--output=/fsx/patient.log")
     (worker,) = slurm.wait_for_job(job, "RUNNING", seconds=20).nodes
@@ -31,7 +31,7 @@ def test_the_controller_is_rebooted_while_a_job_runs(cluster: DrillCluster) -> N
 
 
 def test_a_worker_is_rebooted_and_takes_jobs_again(cluster: DrillCluster) -> None:
-    """Instance storage comes up empty, and the node sets it up again at boot without manual work."""
+    """Instance storage is empty after the boot, and the node configures it again by itself."""
     worker = cluster.workers[0]
     old_report = report_stamp(cluster.node(worker.name))
     cluster.reboot(worker.name)
@@ -41,7 +41,7 @@ def test_a_worker_is_rebooted_and_takes_jobs_again(cluster: DrillCluster) -> Non
 
 
 def _proves_itself_again(cluster: DrillCluster, name: str, old_report: int) -> None:
-    """Wait for the report of the run that the node does by itself at boot, which must be well."""
+    """Wait for the report of the run that the node starts at boot, which must succeed."""
     node = cluster.node(name)
     until(f"{name} has proven itself after its boot", lambda: report_stamp(node) not in (0, old_report), seconds=60)
     report = cluster.report(name)

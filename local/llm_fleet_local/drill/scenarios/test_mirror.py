@@ -1,4 +1,4 @@
-"""Nodes install pinned Neuron packages from a mirror in S3, made by `llm-fleet mirror`; then the mirror dies."""
+"""Nodes install pinned Neuron packages from a mirror in S3, created by `llm-fleet mirror`; then the mirror fails."""
 
 from collections.abc import Generator
 from functools import partial
@@ -36,7 +36,7 @@ clusters:
 
 @pytest.fixture(scope="module")
 def lock(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The lock file of a vendor's signed repository, whose files are in the mirror; the vendor is gone by then."""
+    """The lock file of a vendor's signed repository. Its files are in the mirror; the repository no longer runs."""
     folder = tmp_path_factory.mktemp("vendor")
     debs = build(folder / "repository", neuron_packages("2.28.1", "2.31.1"))
     lock, sources = folder / "downloads.lock.json", folder / "sources.list"

@@ -1,7 +1,7 @@
-"""Errors that a node does not detect by itself: its script never ends with 0 meanwhile, and reports them.
+"""Errors that appear on a healthy node: while they last, its script reports them and never ends with 0.
 
-Found in nodes that were made without the drill. Each is made on a healthy node, and the same script ends well once it
-is over.
+The errors were found on nodes outside the drill. Each is created on a healthy node, and the same script succeeds when
+the error is removed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def test_slurmd_has_no_room(cluster: DrillCluster) -> None:
         cluster.slurm.wait_for_states(host, state="idle", seconds=10)
 
 
-def test_what_a_person_drained_stays_drained(cluster: DrillCluster) -> None:
+def test_a_node_drained_by_an_operator_stays_drained(cluster: DrillCluster) -> None:
     worker = cluster.workers[-1]
     cluster.slurm.run("scontrol", "update", f"NodeName={worker.host_name}", "State=DRAIN", "Reason=ada looks into it")
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}
@@ -43,7 +43,7 @@ def test_what_a_person_drained_stays_drained(cluster: DrillCluster) -> None:
 
 
 def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
-    """It answers as before, but sbatch is refused: the script and the node's check report it."""
+    """slurmctld still answers, but rejects sbatch: the script and the node's check report it."""
     controller = cluster.view.controller
     node = cluster.controller
     with _small(cluster, controller, _STATE, unit="slurmctld"):
@@ -61,7 +61,7 @@ def test_slurmctld_cannot_save_its_state(cluster: DrillCluster) -> None:
 
 
 def test_the_disk_of_the_logs_is_full(cluster: DrillCluster) -> None:
-    """The platform's log is there as well: neither can be written, and the report of an earlier run must not stay."""
+    """The platform's log is on the same disk: no log can be written, and an earlier run's report must be removed."""
     worker = cluster.workers[-1]
     assert cluster.run_scripts([worker.name]) == {worker.name: 0}
     with _small(cluster, worker, "/var/log", unit="munge"):

@@ -1,4 +1,4 @@
-"""The launch post's cluster: the AMI configures Slurm, and the scripts find it so, add what is missing and prove it."""
+"""The launch post's cluster: the AMI configures Slurm, and the scripts verify it and add what is missing."""
 
 from pathlib import Path
 

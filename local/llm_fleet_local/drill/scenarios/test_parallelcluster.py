@@ -53,7 +53,7 @@ def deployed(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Depl
 
 @pytest.fixture(scope="module")
 def cluster(aws: AwsEmulator, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
-    """The cluster, up. Scenarios leave it as healthy as they found it.
+    """The running cluster. Scenarios must leave it healthy.
 
     What jobs train with is on its shared storage from the beginning, as a data repository would bring it: it is the
     one that HyperPod's nodes have built, by the same name.
@@ -109,7 +109,7 @@ def test_a_dynamic_node_starts_for_a_job(cluster: ParallelClusterDrill):
     assert cluster.report(DYNAMIC)["node"]["group"] == "cpu"
 
 
-def test_a_sick_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: ParallelClusterDrill):
+def test_an_unhealthy_node_is_found_before_a_job_and_the_job_runs_elsewhere(cluster: ParallelClusterDrill):
     sick = cluster.nodes[FIRST]
     sick.run("mv", "/dev/neuron3", "/dev/lost-neuron3")
     job = cluster.slurm.submit("#!/bin/bash\nhostname\n", "-p", "trn1", "-o", "/fsx/elsewhere")

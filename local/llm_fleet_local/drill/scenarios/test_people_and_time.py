@@ -77,12 +77,12 @@ offline_timeout = 3
 offline_timeout_max = 3
 offline_timeout_random_offset = 0
 """
-"""Whether the directory is back is looked at after 60 to 90 s, else."""
+"""Options that shorten SSSD's wait before it checks the directory again, by default 60 to 90 s."""
 
 
 @pytest.fixture(scope="module")
 def people(aws: AwsEmulator, deploy: Deploy, tmp_path_factory: pytest.TempPathFactory) -> Generator[DrillCluster]:
-    """A cluster whose people are in a directory, and whose time comes from its controller."""
+    """A cluster with users of a directory, and with the time of its controller."""
     folder = tmp_path_factory.mktemp("directory")
     _make_certificate(folder)
     secret = aws.client("secretsmanager").create_secret(Name="drill-reader", SecretString=_PASSWORD)["ARN"]
@@ -110,7 +110,7 @@ _LOG = "/var/log/provision/provisioning.log"
 
 
 def test_a_person_of_the_directory_works(people: DrillCluster) -> None:
-    """Known everywhere with one id and a home that all nodes see, which the first login makes; runs a job."""
+    """The user has one uid on all nodes and a shared home, which the first login creates, and runs a job."""
     steps = {step["name"]: step for step in (people.report(people.workers[0].name) or {})["steps"]}
     assert steps["slurmd"]["started"] >= steps["directory"]["ended"], "jobs could start before people were known"
     for node in people.nodes.values():
@@ -131,7 +131,7 @@ def test_a_second_run_changes_nothing(people: DrillCluster) -> None:
 
 
 def test_the_directory_is_away_and_comes_back(people: DrillCluster, tmp_path: Path) -> None:
-    """It takes connections and answers nothing: known people work on, nothing waits for ever, and it is named."""
+    """It accepts connections without answering: known users can work, nothing hangs, and the error names it."""
     node, way, log = people.worker, people.login, tmp_path / "look"
     way.run("systemctl", "kill", "--signal=STOP", "drill-ldap")
     try:
@@ -150,7 +150,7 @@ def test_the_directory_is_away_and_comes_back(people: DrillCluster, tmp_path: Pa
 
 
 def test_chronyd_reports_the_time(people: DrillCluster) -> None:
-    """Its word is enough where S3 says nothing. After a jump of the clock it is of another time, and S3's counts."""
+    """Its time is used if S3 does not answer. After a jump of the clock it is outdated, and S3's time is used."""
     node = people.worker
     assert people.controller.address in _tracking(node)
     assert "Leap status     : Normal" in _tracking(node)
@@ -198,7 +198,7 @@ _ASKS = (
 
 
 def _is_reported(people: DrillCluster, node: Node) -> None:
-    """The node's own time service is believed, and no longer when the clock has jumped."""
+    """The node's time service is used, until the clock has jumped."""
     assert abs(float(_offset(people, node))) < 1
     code, said = _script(people, node, *_LOOK, env={"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"})
     assert code == 0, said
@@ -221,7 +221,7 @@ def _s3_reports(people: DrillCluster, node: Node) -> None:
 
 
 def _offset(people: DrillCluster, node: Node, env: Mapping[str, str] | None = None) -> str:
-    """Return what the node's own code has from the time service: seconds, or `None`."""
+    """Return the offset that the node's code reads from the time service: seconds, or `None`."""
     return node.run("python3", "-c", _ASKS, env={**(env or {}), "PYTHONPATH": people.bundle.folder}).stdout.strip()
 
 
@@ -231,7 +231,7 @@ def _wrong_clock(node: Node) -> dict[str, str]:
 
 
 def _script(people: DrillCluster, node: Node, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run the node's script by hand; return its exit code and what it said."""
+    """Run the node's script by hand; return its exit code and output."""
     done = node.run("bash", "-c", _by_hand(people, *options), env=env, check=False, timeout=120)
     return done.returncode, done.stdout
 
@@ -255,7 +255,7 @@ def _serve_time(node: Node) -> None:
 
 
 def _fleet(folder: Path, secret: str) -> Path:
-    """The drill's fleet with a directory in place of people of its own."""
+    """The drill's fleet with a directory in place of its own users."""
     fleet = yaml.safe_load(FLEET.read_text(encoding="utf-8"))
     cluster = fleet["clusters"]["train"]
     del cluster["users"], cluster["slurm_accounts"]

@@ -21,7 +21,7 @@ def test_a_node_is_recovered_by_the_platform(cluster: DrillCluster, action: str)
     assert len(cluster.srun_over_all()) == 3
 
 
-def test_words_that_are_almost_right_do_nothing(cluster: DrillCluster):
+def test_misspelled_reasons_have_no_effect(cluster: DrillCluster):
     worker = cluster.workers[-1]
     with Recovery(cluster) as recovery:
         cluster.slurm.run("scontrol", "update", f"NodeName={worker.host_name}", "State=FAIL", "Reason=action:replace")

@@ -1,4 +1,4 @@
-"""The platform's list of instances is late, old, incomplete or another cluster's: the node waits, or fails."""
+"""The platform's list of instances is late, old, incomplete or from another cluster: the node waits, or fails."""
 
 import json
 from collections.abc import Generator
@@ -18,7 +18,7 @@ def worker(cluster: DrillCluster) -> Instance:
     return cluster.workers[0]
 
 
-def test_it_lists_no_one_at_first(cluster: DrillCluster, worker: Instance):
+def test_it_lists_no_instances_at_first(cluster: DrillCluster, worker: Instance):
     with _file(cluster, worker, resource_config(cluster.view, listed=())):
         starts = cluster.start_scripts([worker.name])
         starts.wait_for_reports(seconds=1.5)
@@ -57,7 +57,7 @@ def test_it_stays_cut_off(cluster: DrillCluster, worker: Instance):
         assert _code(cluster, worker) == "LFN10"
 
 
-def test_it_is_old_and_does_not_know_this_node(cluster: DrillCluster, worker: Instance):
+def test_it_is_old_and_does_not_list_this_node(cluster: DrillCluster, worker: Instance):
     others = [one.name for one in cluster.view.instances if one.name != worker.name]
     with _file(cluster, worker, resource_config(cluster.view, listed=others)):
         assert _code(cluster, worker) == "LFN14"
@@ -86,7 +86,7 @@ def _code(cluster: DrillCluster, worker: Instance) -> str:
 
 @contextmanager
 def _file(cluster: DrillCluster, worker: Instance, text: str) -> Generator[None]:
-    """Let the node's file hold `text`, and be right again at the end."""
+    """Write `text` to the node's file, and restore it at the end."""
     node = cluster.node(worker.name)
     node.write(PATH, text)
     try:

@@ -1,6 +1,6 @@
 """Jobs train with the published batch files, lose nodes, and end with the same result; then the model is exported.
 
-What they do without HyperPod's recovery is in `test_parallelcluster.py`.
+Jobs without HyperPod's recovery are in `test_parallelcluster.py`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def test_the_environment_is_built_once_and_verified_by_all(cluster: DrillCluster
 
 
 def test_a_worker_is_lost_and_the_run_ends_with_the_same_parameters(trains: Trains):
-    """The job goes back into the queue by itself, the spare takes the lost node's place, and steps are taken again."""
+    """The job is requeued automatically, a spare node replaces the lost one, and steps are repeated."""
     training = trains.training
     print(f"first step {training.seconds_to_first_step:.1f} s after the loss, {training.steps_lost} steps lost")
     assert training.is_same
@@ -97,7 +97,7 @@ def test_checkpoints_that_cannot_be_written_end_the_job_for_good(trains: Trains)
 
 
 def test_the_trained_model_is_handed_over(trains: Trains):
-    """Compiled ahead and exported with recorders in place of the vendor's programs; all else is real."""
+    """Compiled and exported with stand-ins for the vendor's programs; everything else is real."""
     run = trains.undisturbed
     assert "4 steps were run to compile" in compile_ahead(run)
     assert "the service accepts it: set `model: s3://drill-models/tiny`" in convert_and_export(trains.cluster, run)

@@ -1,4 +1,4 @@
-"""The scripts are run a second time on a cluster that runs: nothing changes, whatever the exit code says."""
+"""The scripts run a second time on a running cluster: nothing changes, independent of the exit code."""
 
 from llm_fleet_local.drill.cluster import DrillCluster
 from llm_fleet_local.drill.fingerprint import differences, fingerprint

@@ -4,7 +4,7 @@ from llm_fleet_local.drill.cluster import DrillCluster
 from llm_fleet_local.drill.scenarios.conftest import Deploy
 
 
-def test_two_clusters_do_not_meet(deploy: Deploy, cluster: DrillCluster):
+def test_two_clusters_are_isolated(deploy: Deploy, cluster: DrillCluster):
     with deploy(3) as other:
         other.boot()
         other.bring_up()

@@ -37,13 +37,13 @@ def test_a_job_can_be_submitted_on_the_login_node_and_is_accounted_for(cluster: 
 
 
 def _jobs_are_held_to_the_limits_of_their_account(cluster: DrillCluster) -> None:
-    """As the fleet file has them: slurmdbd knows them, and slurmctld lets no job of ada's go beyond."""
+    """The limits of the fleet file are in slurmdbd, and slurmctld enforces them for ada's jobs."""
     shown = ("--noheader", "--parsable2", "show", "associations", "cluster=train", "user=")
     associations = cluster.slurm.run(
         "sacctmgr", *shown, "format=Account,ParentName,Fairshare,MaxSubmitJobs,MaxWall,GrpTRES,MaxTRES"
     ).stdout.split()
     assert {"lab|root|10|||mem=5000000M,node=8|", "research|lab|1|80|2-00:00:00||node=4"} <= {*associations}
-    assert "llm-fleet|root|1||||" in associations, "the image's own user is held to nothing"
+    assert "llm-fleet|root|1||||" in associations, "the image's own user has no limits"
     held = _submit_as_ada(cluster, "--time=3-0")
     assert held.returncode == 0, held.stderr
     try:
@@ -105,7 +105,7 @@ def test_a_login_node_that_slurm_does_not_list_comes_up(deploy: Deploy):
 
 
 @pytest.mark.parametrize("workers", [2, 8])
-def test_all_nodes_at_once(deploy: Deploy, workers: int):
+def test_all_nodes_start_together(deploy: Deploy, workers: int):
     with deploy(workers) as fresh:
         fresh.boot()
         fresh.bring_up()
@@ -118,7 +118,7 @@ def test_the_controller_last(deploy: Deploy):
         controller = fresh.view.controller.name
         others = fresh.start_scripts(name for name in fresh.nodes if name != controller)
         others.wait_for_reports(seconds=5)
-        assert not others.codes, "a node was ready, or gave up, without a controller"
+        assert not others.codes, "a node was ready, or failed, without a controller"
         fresh.run_scripts([controller])
         assert set(others.wait(seconds=60).values()) == {0}
         fresh.srun_over_all()

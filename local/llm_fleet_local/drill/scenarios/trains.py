@@ -1,4 +1,4 @@
-"""The fleet's run, trained on the cluster that scenarios share: what all others are held against."""
+"""The fleet's run, trained on the cluster that scenarios share: the reference for all other runs."""
 
 from __future__ import annotations
 

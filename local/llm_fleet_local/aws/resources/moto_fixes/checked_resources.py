@@ -53,9 +53,8 @@ def _of_sagemaker(response: Any, requested: dict[str, Any]) -> str:
 
 
 def _of_logs(response: Any, requested: dict[str, Any]) -> str:
-    if (
-        "logGroupNamePrefix" in requested
-    ):  # AWS's error messages show that the search is checked for all log groups of the account
+    # AWS's error messages show that the search is checked for all log groups of the account.
+    if "logGroupNamePrefix" in requested:
         return _arn(response, "logs", "log-group::log-stream:")
     if "logGroupName" not in requested:
         return "*"
