@@ -24,9 +24,10 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "up",
         help="start the AWS emulator, and print the variables with which the AWS CLI uses it",
-        examples=("local up", "local status"),
+        examples=("local up", "local up --directory ../other-project"),
     )
-    verb.set_defaults(run=lambda _: _run("up"))
+    _add_directory(verb)
+    verb.set_defaults(run=lambda given: _run("up", given.directory))
 
     verb = add_verb(
         commands,
@@ -42,9 +43,11 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "status",
         help="list the stacks in the AWS emulator of this project",
-        examples=("local status", "local deploy"),
+        examples=("local status", "local status --directory ../other-project --json"),
     )
-    verb.set_defaults(run=lambda _: _run("status"))
+    _add_directory(verb)
+    verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.set_defaults(run=lambda given: _run("status", given.directory, as_json=given.json))
 
     verb = add_verb(
         commands,
@@ -60,10 +63,17 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "stop",
         help="stop the AWS emulator of this project; all that was deployed to it is gone",
-        examples=("local stop", "local up"),
+        examples=("local stop", "local stop --directory ../other-project"),
     )
-    verb.set_defaults(run=lambda _: _run("stop"))
+    _add_directory(verb)
+    verb.set_defaults(run=lambda given: _run("stop", given.directory))
     _add_serve(commands)
+
+
+def _add_directory(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--directory", type=Path, default=Path(), metavar="DIR", help="directory of the project (default: the current)"
+    )
 
 
 def _add_serve(commands: Verbs) -> None:

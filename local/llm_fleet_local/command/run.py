@@ -1,11 +1,11 @@
 """What the commands of `llm-fleet local` do."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from rich.console import Console
 
+from llm_fleet.cli.screen import print_json
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet_local.aws.client import LocalAws
@@ -19,10 +19,10 @@ from llm_fleet_local.command.placeholder_models import PlaceholderModels
 from llm_fleet_local.command.project import LocalError, Project
 
 
-def up() -> int:
+def up(directory: Path) -> int:
     """Start the emulator and print the variables with which the AWS CLI and SDKs use it."""
     console = Console()
-    emulator = _found_or_started(Project.of(Path.cwd()), console)
+    emulator = _found_or_started(Project.of(directory), console)
     console.print(variables(emulator.endpoint), markup=False, highlight=False, soft_wrap=True)
     return 0
 
@@ -32,12 +32,11 @@ def deploy(fleet_file: Path, *, verbose: bool) -> int:
     console = Console()
     fleet = load_fleet(fleet_file)
     project = Project.of(fleet_file.parent)
+    emulator = _found_or_started(project, console)
     try:
-        emulator = _found_or_started(project, console)
         _deploy(project, fleet, fleet_file, emulator, console, verbose=verbose)
     except CdkFailed as failure:
-        console.print(f"[red]{failure}[/red] — the AWS emulator's log: {emulator.log}")  # pyright: ignore[reportPossiblyUnboundVariable]
-        return 1
+        raise LocalError(str(failure), f"read the messages above, and the AWS emulator's log: {emulator.log}") from None
     inventory = Inventory(
         endpoint=emulator.endpoint, region=fleet.region, console=console, assembly=project.assembly, verbose=verbose
     )
@@ -68,15 +67,18 @@ def _deploy(
     cli.deploy("--all")
 
 
-def status() -> int:
-    """Print the address of the emulator and its stacks."""
+def status(directory: Path, *, as_json: bool) -> int:
+    """Print the address of the emulator and its stacks. Raises `LocalError` if none is running."""
     console = Console()
-    emulator = emulator_process.running(Project.of(Path.cwd()))
+    emulator = emulator_process.running(Project.of(directory))
     if emulator is None:
-        console.print("no AWS emulator is running; `llm-fleet local up` starts one")
-        return 1
+        raise LocalError("no AWS emulator is running", "start one with `llm-fleet local up`")
+    stacks = LocalAws(endpoint=emulator.endpoint).stacks()
+    if as_json:
+        print_json({"endpoint": emulator.endpoint, "process": emulator.pid, "stacks": stacks})
+        return 0
     console.print(variables(emulator.endpoint), markup=False, highlight=False, soft_wrap=True)
-    for stack in LocalAws(endpoint=emulator.endpoint).stacks():
+    for stack in stacks:
         line = f"{stack['name']}  {stack['region']}  {stack['status']}  {len(stack['resources'])} resources"
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
@@ -88,8 +90,7 @@ def destroy(fleet_file: Path, *, unprotect: bool) -> int:
     project = Project.of(fleet_file.parent)
     emulator = emulator_process.running(project)
     if emulator is None or not project.assembly.is_dir():
-        print("nothing is deployed; `llm-fleet local deploy` deploys", file=sys.stderr)
-        return 1
+        raise LocalError("nothing is deployed", "deploy with `llm-fleet local deploy`")
     report = LocalAws(endpoint=emulator.endpoint, region=fleet.region).destroy(project.assembly, unprotect=unprotect)
     print(report)
     return 0 if report.succeeded else 1
@@ -102,9 +103,9 @@ def serve(given: argparse.Namespace) -> int:
     return run(given)
 
 
-def stop() -> int:
+def stop(directory: Path) -> int:
     """Stop the emulator."""
-    print("AWS emulator stopped" if emulator_process.stop(Project.of(Path.cwd())) else "no AWS emulator is running")
+    print("AWS emulator stopped" if emulator_process.stop(Project.of(directory)) else "no AWS emulator is running")
     return 0
 
 
