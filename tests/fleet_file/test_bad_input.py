@@ -31,7 +31,7 @@ def many_groups(number: int) -> str:
 
 
 BAD = [
-    Bad("no ml.", "ml.trn1.32xlarge", "trn1.32xlarge", "LF505", f"{GROUPS}.workers.type", "'ml.trn1.32xlarge'"),
+    Bad("no ml.", "ml.trn1.32xlarge", "trn1.32xlarge", "LF505", f"{GROUPS}.workers.type", "`ml.trn1.32xlarge`"),
     Bad("inf2", "ml.trn1.32xlarge", "ml.inf2.xlarge", "LF506", f"{GROUPS}.workers.type", "ECS"),
     Bad(
         "misspelled type", "ml.trn1.32xlarge", "ml.trn1.23xlarge", "LF507", f"{GROUPS}.workers.type", "ml.trn1.32xlarge"
@@ -130,9 +130,9 @@ BAD = [
         "sagemaker-my-scripts",
     ),
     Bad("a cluster name too long", "  ml:", f"  {'m' * 64}:", "LF500", f"clusters.{'m' * 64}", "m" * 63),
-    Bad("a cluster name with an underscore", "  ml:", "  m_l:", "LF500", "clusters.m_l", "'m-l'"),
+    Bad("a cluster name with an underscore", "  ml:", "  m_l:", "LF500", "clusters.m_l", "`m-l`"),
     Bad("a group name too long", "workers:", f"{'w' * 64}:", "LF501", f"{GROUPS}.{'w' * 64}", "w" * 63),
-    Bad("a group name with an underscore", "workers:", "wor_kers:", "LF501", f"{GROUPS}.wor_kers", "'wor-kers'"),
+    Bad("a group name with an underscore", "workers:", "wor_kers:", "LF501", f"{GROUPS}.wor_kers", "`wor-kers`"),
     Bad("101 groups", "      workers:", f"{many_groups(99)}      workers:", "LF503", GROUPS, "group"),
     Bad("a negative count", "count: 4", "count: -1", "LF518", f"{GROUPS}.workers.count", "0"),
     Bad("minimum above count", "count: 4", "count: 4, min_count: 5", "LF520", f"{GROUPS}.workers.min_count", "4"),
@@ -148,7 +148,7 @@ BAD = [
     Bad("a type as a number", "count: 4", 'count: "4"', "LF113", f"{GROUPS}.workers.count", "without quotes"),
     Bad("a size without unit", "4800 GiB", "4800", "LF115", "storage.fsx.size", "`4800 GiB`"),
     Bad(
-        "an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "'count'"
+        "an unknown key", "count: 4", "coutn: 4, count: 4", "LF110", f"{GROUPS}.workers.coutn", "`count`"
     ),  # codespell:ignore coutn
     Bad("a missing key", ", count: 4", "", "LF111", f"{GROUPS}.workers.count", "`count: "),
     Bad("an unknown role", "role: compute", "role: worker", "LF114", f"{GROUPS}.workers.role", "controller"),
@@ -299,7 +299,7 @@ BAD = [
         "kind: hyperpod\n    reads: [daat]",
         "LF119",
         "clusters.ml.reads[0]",
-        "'data'",
+        "`data`",
     ),
 ]
 

@@ -43,10 +43,10 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     "an environment for exports alone": (
         ("kind: container, image", "kind: container, use: export, image"), [("LF853", "jobs.llama.cluster")], "add one",
     ),
-    "an unknown cluster": (with_keys("cluster: mi"), [("LF119", "jobs.llama.cluster")], "'ml'"),
-    "an unknown partition": (with_keys("partition: trn2"), [("LF119", "jobs.llama.partition")], "'trn1'"),
-    "a group instead of a partition": (with_keys("partition: workers"), [("LF851", "jobs.llama.partition")], "'trn1'"),
-    "a controller": (with_keys("partition: controller"), [("LF851", "jobs.llama.partition")], "'trn1'"),
+    "an unknown cluster": (with_keys("cluster: mi"), [("LF119", "jobs.llama.cluster")], "`ml`"),
+    "an unknown partition": (with_keys("partition: trn2"), [("LF119", "jobs.llama.partition")], "`trn1`"),
+    "a group instead of a partition": (with_keys("partition: workers"), [("LF851", "jobs.llama.partition")], "`trn1`"),
+    "a controller": (with_keys("partition: controller"), [("LF851", "jobs.llama.partition")], "`trn1`"),
     "one of two partitions": (
         ("services:", GPUS + "services:"), [("LF851", "jobs.llama.partition")], "`partition: trn1`",
     ),
@@ -60,7 +60,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
         with_keys("checkpoint: {keep: 100}"), [("LF867", "jobs.llama.checkpoint.keep")], "`checkpoint: {keep: 53}`",
     ),
     "an unknown service": (
-        with_keys("export: {service: chatt}"), [("LF119", "jobs.llama.export.service")], "'chat'",
+        with_keys("export: {service: chatt}"), [("LF119", "jobs.llama.export.service")], "`chat`",
     ),
     "an export without an environment": (
         with_keys("export: {service: chat}"), [("LF873", "jobs.llama.export.environment")], "hugging-face-vllm}`",
@@ -129,7 +129,7 @@ BAD: dict[str, tuple[tuple[str, ...], list[tuple[str, str]], str]] = {
     "an unknown value": (with_keys("precision: fp32"), [("LF114", "jobs.llama.precision")], "float32"),
     "a key of another tool": (with_keys("tp: 8"), [("LF110", "jobs.llama.tp")], "`tensor_parallel`"),
     "no data": ((DATA, "steps: 10"), [("LF111", "jobs.llama.data")], "s3://"),
-    "a name with a dot": (("  llama:", "  lla.ma:"), [("LF850", "jobs.lla.ma")], "'lla-ma'"),
+    "a name with a dot": (("  llama:", "  lla.ma:"), [("LF850", "jobs.lla.ma")], "`lla-ma`"),
     "one mistake in the cluster": (
         (WORKERS, WORKERS.replace("trn1.32", "trn1.33")),
         [("LF507", "clusters.ml.groups.workers.type")],

@@ -123,7 +123,7 @@ def test_files_are_searched_relative_to_the_fleet_file(folder: Path) -> None:
     (folder / "steps/tools.sh").write_bytes(b"#!/bin/bash\r\n")
     assert problems(with_settings(), folder) == [("LF425", "clusters.ml.scripts.own.steps.tools.script")]
     (folder / "steps/tools.sh").rename(folder / "steps/tool.sh")
-    with pytest.raises(FleetError, match=r"write 'tool\.sh'"):
+    with pytest.raises(FleetError, match=r"write `tool\.sh`"):
         load_fleet(folder / "fleet.yaml")
     assert problems(with_settings("folder: steps", "folder: nowhere"), folder) == [
         ("LF425", "clusters.ml.scripts.own.folder")

@@ -148,7 +148,7 @@ def test_numbers_can_be_text_if_parallelclusters_schema_accepts_it() -> None:
         ("max: 4", "MaxCount: 4", "write `max`"),
         ("max: 4", "max: 4, MinCount: 1", "write `min`"),
         ("max: 4", "max: 4, CapacityType: SPOT", "write `capacity`"),
-        ("max: 4", "max: 4, scratsh: /scratch", "write 'scratch'"),
+        ("max: 4", "max: 4, scratsh: /scratch", "write `scratch`"),
         (KIND, f"{KIND}\n    groups: {{}}", "`groups` are HyperPod's"),
         (KIND, f"{KIND}\n    SharedStorage: []", "write `storage`"),
     ],

@@ -22,7 +22,7 @@ def the_problem(text: str) -> Problem:
 
 @pytest.mark.parametrize("key", ["t" * 40, "my_text"])
 def test_the_suggested_key_is_valid(key: str) -> None:
-    suggested = re.search(r"as the job's key, write '([^']+)'", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
+    suggested = re.search(r"as the job's key, write `([^`]+)`", the_problem(JOB.replace("  text:", f"  {key}:")).remedy)
     assert suggested
     parse_fleet(JOB.replace("  text:", f"  {suggested[1]}:"), directory=EXAMPLES)
 

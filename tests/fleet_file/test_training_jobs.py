@@ -126,11 +126,11 @@ def test_no_key_of_the_sdk_is_a_key_of_llm_fleet():
         ((TRAIN, "{a: {s3: s3://a-b/c, fsx: d}}"), "channels.a.fsx", "LF117", "keep one"),
         ((TRAIN, "{a: {sharded: true}}"), "channels.a", "LF963", "`s3`, `bucket` or `fsx`"),
         ((TRAIN, "{a: {prefix: x, s3: s3://a-b/c}}"), "channels.a.prefix", "LF117", "`bucket`"),
-        ((TRAIN, "{a: {bucket: model}}"), "channels.a.bucket", "LF119", "'models'"),
+        ((TRAIN, "{a: {bucket: model}}"), "channels.a.bucket", "LF119", "`models`"),
         ((TRAIN, f"{{a: {{bucket: models, key: '{KEY}'}}}}"), "channels.a.key", "LF117", "remove it"),
         ((TRAIN, "{a: {fsx: ../x}}"), "channels.a.fsx", "LF963", "root"),
         ((TRAIN, "{a: {fsx: x}}", "  fsx: {size: 1200 GiB}\n", ""), "channels.a.fsx", "LF119", "storage"),
-        ((COUNT, "bucket: model"), "bucket", "LF119", "'models'"),
+        ((COUNT, "bucket: model"), "bucket", "LF119", "`models`"),
         ((COUNT, "schedule: every day"), "schedule.when", "LF972", "cron"),
         ((COUNT, "logs: 17 days"), "logs", "LF966", ""),
         (

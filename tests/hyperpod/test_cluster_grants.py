@@ -100,7 +100,7 @@ def test_ssm_target_prefers_the_login_group(make: Make) -> None:
 def test_ssm_target_of_an_unknown_group_gets_a_suggestion(make: Make) -> None:
     with pytest.raises(FleetError, match="LF574") as error:
         make().ssm_target("worker-grop")
-    assert error.value.problems[0].remedy == "write 'worker-group'"
+    assert error.value.problems[0].remedy == "write `worker-group`"
 
 
 def test_outputs_identify_the_cluster(make: Make, stack: cdk.Stack) -> None:

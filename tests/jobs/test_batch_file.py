@@ -91,7 +91,7 @@ def test_all_errors_are_reported_together() -> None:
             directives={"auto-resume": 1, "partition": "a b"},
         )
     assert codes(caught.value) == ["LF882", "LF882", "LF883", "LF883"]
-    assert "write 'STEPS'" in str(caught.value)
+    assert "write `STEPS`" in str(caught.value)
     assert "it is an option of srun, not of sbatch" in str(caught.value)
 
 

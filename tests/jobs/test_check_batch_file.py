@@ -29,7 +29,7 @@ def test_the_shipped_file_is_valid() -> None:
         ("STEPS=1000 ", "STEPS=1\nSTEPS=2 ", "LF882", "STEPS=2", "set twice"),
         ("STEPS=1000 ", "STEPS=1\nPATH=/tmp ", "LF882", "PATH=", "unknown setting"),
         ("#SBATCH --nodes=4", "#SBATCH --auto-resume=1", "LF883", "#SBATCH --auto", "an option of srun"),
-        ("#SBATCH --nodes=4", "#SBATCH --node=4", "LF883", "#SBATCH --node=", "write 'nodes'"),
+        ("#SBATCH --nodes=4", "#SBATCH --node=4", "LF883", "#SBATCH --node=", "write `nodes`"),
         ("#SBATCH --nodes=4", "#SBATCH --nodes=four", "LF883", "#SBATCH --nodes=", "e.g. --nodes=4"),
         ("#SBATCH --nodes=4", "#SBATCH --nodes=0", "LF883", "#SBATCH --nodes=", "not a number of nodes"),
         ("begin train\n", "begin train\n#SBATCH --time=1:00:00\n", "LF883", "#SBATCH --time", "ignores"),

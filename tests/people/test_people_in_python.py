@@ -203,7 +203,7 @@ def test_a_session_runs_as_the_user_in_the_tag_of_the_role_and_only_with_this_do
 
 @pytest.mark.parametrize(
     ("user", "remedy"),
-    [("adda", "write 'ada'"), ("root", "who can become root"), ("Ada", "a name of `users`")],
+    [("adda", "write `ada`"), ("root", "who can become root"), ("Ada", "a name of `users`")],
 )
 def test_a_session_as_an_unknown_user_is_rejected(made: Made, user: str, remedy: str) -> None:
     role = iam.Role(made.stack, f"As-{user}", assumed_by=PRINCIPAL)

@@ -34,7 +34,7 @@ def test_only_shipped_steps_can_be_skipped() -> None:
     assert check_steps(scripts(skip=["exporters", "mount_lustre"]), []) == []
     (problem,) = check_steps(scripts(skip=["exporters", "mount_luster"]), [])
     assert (problem.code.value, problem.where) == ("LF421", "skip_steps[1]")
-    assert problem.remedy == "write 'mount_lustre'"
+    assert problem.remedy == "write `mount_lustre`"
     assert "mount_open_zfs" in problem.allowed
 
 
@@ -46,10 +46,10 @@ def test_valid_steps_pass(changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changed", "code", "where", "remedy"),
     [
-        ({"name": "mount_lustre"}, "LF422", "mount_lustre.name", "'own_mount_lustre'"),
-        ({"name": "My-Tools"}, "LF422", "My-Tools.name", "'my_tools'"),
+        ({"name": "mount_lustre"}, "LF422", "mount_lustre.name", "`own_mount_lustre`"),
+        ({"name": "My-Tools"}, "LF422", "My-Tools.name", "`my_tools`"),
         ({"name": "2"}, "LF422", "2.name", "lower-case"),
-        ({"needs": ["mount_luster"]}, "LF421", "tools.needs[0]", "'mount_lustre'"),
+        ({"needs": ["mount_luster"]}, "LF421", "tools.needs[0]", "`mount_lustre`"),
         ({"needs": ["tools"]}, "LF423", "tools.needs", "remove one"),
         ({"roles": []}, "LF424", "tools.roles", "one role"),
         ({"timeout_seconds": 0}, "LF426", "tools.timeout_seconds", "write 1"),
@@ -102,7 +102,7 @@ def test_valid_scripts_pass() -> None:
     files = {"tools.sh": b"echo\n", "a/b.py": b"", "c": b"#!/usr/bin/perl\n"}
     assert check_own_scripts(scripts(*(step(script=name) for name in files)), files) == []
     (problem,) = check_own_scripts(scripts(step(script="tool.sh")), files)
-    assert problem.remedy == "write 'tools.sh'"
+    assert problem.remedy == "write `tools.sh`"
 
 
 def test_a_role_without_steps_is_reported_unless_it_has_a_custom_step() -> None:

@@ -101,4 +101,4 @@ def test_sizes_of_different_systems_are_not_added() -> None:
 
 def test_a_misspelled_requirement_gets_a_suggestion() -> None:
     (problem,) = check_lock(lock({**GOOD, "requires": ["aws-neuronx-tool"]}))
-    assert problem.remedy == "write 'aws-neuronx-tools'"
+    assert problem.remedy == "write `aws-neuronx-tools`"

@@ -45,17 +45,17 @@ def test_valid_mounts_pass(changed: dict[str, Any]) -> None:
         ({"mount_path": "/fsx/s3"}, "LF418", "[0].mount_path", "next to each other"),
         ({"prefix": ""}, "LF417", "[0].prefix", "whole bucket"),
         ({"prefix": "/"}, "LF417", "[0].prefix", "whole bucket"),
-        ({"prefix": "/a"}, "LF417", "[0].prefix", "'a'"),
-        ({"prefix": "a//b"}, "LF417", "[0].prefix", "'a/b'"),
-        ({"prefix": "a/../b"}, "LF417", "[0].prefix", "'a/b'"),
-        ({"prefix": "s3://bucket/a"}, "LF417", "[0].prefix", "'a'"),
-        ({"prefix": "a*"}, "LF417", "[0].prefix", "'a'"),
-        ({"prefix": "team-?/x"}, "LF417", "[0].prefix", "'team-/x'"),
+        ({"prefix": "/a"}, "LF417", "[0].prefix", "`a`"),
+        ({"prefix": "a//b"}, "LF417", "[0].prefix", "`a/b`"),
+        ({"prefix": "a/../b"}, "LF417", "[0].prefix", "`a/b`"),
+        ({"prefix": "s3://bucket/a"}, "LF417", "[0].prefix", "`a`"),
+        ({"prefix": "a*"}, "LF417", "[0].prefix", "`a`"),
+        ({"prefix": "team-?/x"}, "LF417", "[0].prefix", "`team-/x`"),
         ({"prefix": "*"}, "LF417", "[0].prefix", "whole bucket"),
-        ({"prefix": "${aws:username}"}, "LF417", "[0].prefix", "'{aws:username}'"),
+        ({"prefix": "${aws:username}"}, "LF417", "[0].prefix", "`{aws:username}`"),
         ({"groups": []}, "LF417", "[0].groups", "remove `groups`"),
         ({"bucket": "s3://corpus/folder"}, "LF340", "[0].bucket", "the whole bucket"),
-        ({"groups": ["worker"]}, "LF417", "[0].groups[0]", "'workers'"),
+        ({"groups": ["worker"]}, "LF417", "[0].groups[0]", "`workers`"),
         ({"groups": ["zzz"]}, "LF417", "[0].groups[0]", "one of its groups"),
     ],
 )
@@ -80,10 +80,10 @@ def test_a_supported_release_passes(name: str, families: list[str]) -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("2.28", "write '2.28.1'"),
-        ("v2.31", "write '2.31.1'"),
-        ("2.28.9", "write '2.28.1'"),
-        ("2,28.1", "write '2.28.1'"),
+        ("2.28", "write `2.28.1`"),
+        ("v2.31", "write `2.31.1`"),
+        ("2.28.9", "write `2.28.1`"),
+        ("2,28.1", "write `2.28.1`"),
         ("newest", "write one of the allowed releases"),
         ("", "write one of the allowed releases"),
     ],
@@ -99,12 +99,12 @@ def test_a_release_without_pytorch_for_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.32.0", ["trn1", "trn2"])
     assert problem.code is Code.NEURON_RELEASE_FAMILY
     assert problem.message == "Neuron 2.32.0 does not support trn1"
-    assert problem.remedy == "write '2.33.0'"
+    assert problem.remedy == "write `2.33.0`"
 
 
 def test_a_release_that_is_older_than_the_family_is_reported() -> None:
     (problem,) = check_neuron_release("2.20.0", ["trn2"])
-    assert problem.remedy == "write '2.24.1'"
+    assert problem.remedy == "write `2.24.1`"
 
 
 def test_a_family_without_any_release_is_reported() -> None:

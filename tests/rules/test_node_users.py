@@ -50,13 +50,13 @@ def test_valid_users_pass(changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changed", "code", "where", "remedy"),
     [
-        ({"name": "Ada"}, "LF412", "[0].name", "'ada'"),
-        ({"name": "ada lovelace"}, "LF412", "[0].name", "'adalovelace'"),
-        ({"name": "1ada"}, "LF412", "[0].name", "'ada'"),
+        ({"name": "Ada"}, "LF412", "[0].name", "`ada`"),
+        ({"name": "ada lovelace"}, "LF412", "[0].name", "`adalovelace`"),
+        ({"name": "1ada"}, "LF412", "[0].name", "`ada`"),
         ({"name": "é"}, "LF412", "[0].name", "lower-case"),
-        ({"name": "a" * 33}, "LF412", "[0].name", "'" + "a" * 32 + "'"),
-        ({"name": "root"}, "LF412", "[0].name", "'root-ml'"),
-        ({"name": "slurm"}, "LF412", "[0].name", "'slurm-ml'"),
+        ({"name": "a" * 33}, "LF412", "[0].name", "`" + "a" * 32 + "`"),
+        ({"name": "root"}, "LF412", "[0].name", "`root-ml`"),
+        ({"name": "slurm"}, "LF412", "[0].name", "`slurm-ml`"),
         ({"name": "ubuntu"}, "LF412", "[0].name", "another name"),
         ({"name": "sudo"}, "LF412", "[0].name", "another name"),
         ({"uid": 0}, "LF413", "[0].uid", "2001"),
@@ -65,9 +65,9 @@ def test_valid_users_pass(changed: dict[str, Any]) -> None:
         ({"uid": 65534}, "LF413", "[0].uid", "2001"),
         ({"uid": 2147483648}, "LF413", "[0].uid", "2001"),
         ({"gid": 27}, "LF413", "[0].gid", "2001"),
-        ({"slurm_account": "Research"}, "LF416", "[0].slurm_account", "'research'"),
-        ({"slurm_account": "a,b"}, "LF416", "[0].slurm_account", "'a-b'"),
-        ({"slurm_account": ""}, "LF416", "[0].slurm_account", "'research'"),
+        ({"slurm_account": "Research"}, "LF416", "[0].slurm_account", "`research`"),
+        ({"slurm_account": "a,b"}, "LF416", "[0].slurm_account", "`a-b`"),
+        ({"slurm_account": ""}, "LF416", "[0].slurm_account", "`research`"),
     ],
 )
 def test_invalid_users_are_reported_with_a_remedy(changed: dict[str, Any], code: str, where: str, remedy: str) -> None:
@@ -77,7 +77,7 @@ def test_invalid_users_are_reported_with_a_remedy(changed: dict[str, Any], code:
 
 
 def test_the_suggested_name_is_valid() -> None:
-    repaired = only(name="Ada Lovelace_2").remedy.split("'")[1]
+    repaired = only(name="Ada Lovelace_2").remedy.split("`")[1]
     assert found(User(name=repaired)) == []
 
 

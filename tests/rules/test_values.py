@@ -53,7 +53,7 @@ def test_without_candidates_nothing_is_suggested() -> None:
 
 
 def test_without_a_near_candidate_the_remedy_is_the_default() -> None:
-    assert did_you_mean("ml.m5.xlrage", TYPES, otherwise="see the list") == "write 'ml.m5.xlarge'"
+    assert did_you_mean("ml.m5.xlrage", TYPES, otherwise="see the list") == "write `ml.m5.xlarge`"
     assert did_you_mean("banana", TYPES, otherwise="see the list") == "see the list"
 
 

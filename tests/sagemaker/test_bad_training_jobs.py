@@ -21,25 +21,25 @@ LONG = "gpt2-with-a-name-that-no-state-machine-is-given"
 
 # name: edits of the file, code, path in the file, part of the remedy
 BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
-    "a name too long": (("  gpt2:", f"  {LONG}:"), "LF900", "", "write 'gpt2-with"),
+    "a name too long": (("  gpt2:", f"  {LONG}:"), "LF900", "", "write `gpt2-with"),
     "a retired instance": ((TYPE, "ml.p3.2xlarge"), "LF901", "instance", "ml.g6e"),
-    "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "'ml.g5.12xlarge'"),
+    "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "`ml.g5.12xlarge`"),
     "an unknown instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
     "no instances": ((COUNT, "count: 0"), "LF971", "count", "write 1"),
     "a volume with local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
     "an invalid plan": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
-    "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "'2.10.0'"),
+    "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "`2.10.0`"),
     "a retired image of Transformers": (
         (IMAGE, "image: {kind: hugging-face, version: '4.12.3'}"),
         "LF960",
         "image.version",
-        "'5.3.0'",
+        "`5.3.0`",
     ),
     "an unknown image version": (
         (IMAGE, "image: {kind: pytorch, version: '2.14.1'}"),
         "LF960",
         "image.version",
-        "'2.14.0'",
+        "`2.14.0`",
     ),
     "no address": ((IMAGE, "image: {uri: train}"), "LF960", "image.uri", "tag"),
     "Training Compiler": ((IMAGE, f"image: {TRCOMP}"), "LF970", "image.uri", "torch.compile"),
@@ -67,7 +67,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
         "source.entry_point",
         "relative to the source folder",
     ),
-    "a missing script": (("train/train.py", "train/trian.py"), "LF961", "source.entry_point", "'train.py'"),
+    "a missing script": (("train/train.py", "train/trian.py"), "LF961", "source.entry_point", "`train.py`"),
     "torchrun of a shell script": (("train/train.py", "train/prepare.sh"), "LF961", "source.entry_point", ".py"),
     "a reserved hyperparameter": (
         ("epochs: 3", "sagemaker_program: x"),

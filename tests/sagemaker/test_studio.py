@@ -204,7 +204,7 @@ def test_a_role_can_open_studio_as_one_user(plain: Synthesized):
     studio = plain.construct
     someone = iam.User(studio, "Someone")
     assert studio.grants.open(someone, user="alice").success
-    with pytest.raises(FleetError, match=r"LF119[\s\S]*write 'alice'"):
+    with pytest.raises(FleetError, match=r"LF119[\s\S]*write `alice`"):
         studio.grants.open(someone, user="alise")
 
 

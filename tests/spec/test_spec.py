@@ -143,7 +143,7 @@ def test_a_token_is_accepted_as_a_value_of_a_mapping() -> None:
         ({"key_arn": "alias/mine"}, "key_arn", "LF116", "arn:aws:kms"),
         ({"parts": {"x": "30 min"}}, "parts.x", "LF113", "Pause(seconds=…)"),
         ({"steps": ("30 min",)}, "steps[0]", "LF113", "Pause(seconds=…)"),
-        ({"systems_id": "a"}, "systems_id", "LF110", "'system_id'"),
+        ({"systems_id": "a"}, "systems_id", "LF110", "`system_id`"),
         ({"how": Mode.SLOW}, "how", "LF110", "allowed arguments"),
     ],
 )

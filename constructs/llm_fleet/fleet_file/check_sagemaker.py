@@ -365,9 +365,9 @@ def _job_in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Prob
 
 def _by_key(remedy: str, fleet: str) -> str:
     """Return `remedy` for the job's key instead of the whole name, which begins with the fleet's name."""
-    begins = f"'{fleet}-"
+    begins = f"`{fleet}-"
     if begins in remedy:
-        key = remedy.replace(begins, "'")
+        key = remedy.replace(begins, "`")
         return f"as the job's key, {key}, or shorten the fleet's name"
     return "shorten the fleet's name, with which this name begins"
 

@@ -196,7 +196,7 @@ def _check_one(repository: DataRepository) -> Iterator[Problem]:
             "file_system_path",
             Code.DATA_REPOSITORY_PATH,
             "a path on the file system must begin with a slash",
-            f"write '/{path}'",
+            f"write `/{path}`",
         )
     if repository.prefix and isinstance(repository.s3, str):
         yield repository.wrong(

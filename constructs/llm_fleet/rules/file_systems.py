@@ -138,7 +138,7 @@ def check_mount_source(existing: ExistingLustre | ExistingOpenZfs) -> Iterator[P
     file_system_id = existing.file_system_id
     mount_name = existing.mount_name if isinstance(existing, ExistingLustre) else None
     if not is_unresolved(file_system_id) and not _ID.fullmatch(file_system_id):
-        remedy = "write the id as `aws fsx describe-file-systems` shows it, e.g. 'fs-0123456789abcdef0'"
+        remedy = "write the id as `aws fsx describe-file-systems` shows it, e.g. `fs-0123456789abcdef0`"
         yield _wrong("file_system_id", file_system_id, "the id of the file system", remedy)
     for attribute, value in (("dns_name", existing.dns_name), ("mount_name", mount_name)):
         if value is None or is_unresolved(value):
@@ -146,7 +146,7 @@ def check_mount_source(existing: ExistingLustre | ExistingOpenZfs) -> Iterator[P
         member, what, example = _FIELDS[attribute]
         limit = group_limit(f"InstanceStorageConfigs[].FsxLustreConfig.{member}")
         if not limit.fits(value):
-            remedy = f"write it as `aws fsx describe-file-systems` shows it, e.g. '{example}'"
+            remedy = f"write it as `aws fsx describe-file-systems` shows it, e.g. `{example}`"
             yield _wrong(attribute, value, what, remedy)
 
 
@@ -262,7 +262,7 @@ def _check_name(name: str) -> Iterator[Problem]:
         value=name,
         message="this is not a valid name of an OpenZFS volume",
         allowed=f"1 to {longest} letters, digits and _ . : -, of which the first is a letter, a digit or _",
-        remedy=f"write `{repaired}`" if repaired else "write a name such as 'apps'",
+        remedy=f"write `{repaired}`" if repaired else "write a name such as `apps`",
     )
 
 

@@ -23,7 +23,7 @@ def check_instance_type(name: str) -> Iterator[Problem]:
             code=Code.INSTANCE_TYPE_INFERENTIA,
             message="HyperPod does not support Inferentia instances, which are for inference only",
             remedy="use inf1 and inf2 in an inference service on ECS, outside this cluster; "
-            "to train on Neuron, write 'ml.trn1.32xlarge'",
+            "to train on Neuron, write `ml.trn1.32xlarge`",
             value=name,
             allowed=f"for Neuron: {neuron}",
         )

@@ -72,7 +72,7 @@ def _platform(groups: Sequence[NodeGroup], platform: NodePlatform) -> list[Probl
                         message="names of HyperPod's instance types must begin with ml.",
                         value=name,
                         path=("groups", index, "instance_types", place),
-                        remedy=f"write 'ml.{name}'",
+                        remedy=f"write `ml.{name}`",
                     )
                 )
     return problems
@@ -222,7 +222,7 @@ def _misfit(release: NeuronRelease, family: str) -> Problem:
     return Problem(
         code=Code.NEURON_RELEASE_FAMILY,
         message=f"Neuron {release.name} does not support {family}",
-        remedy=f"write `{_nearest_release(release.name, fitting)!r}`" if fitting else f"remove {family}",
+        remedy=f"write `{_nearest_release(release.name, fitting)}`" if fitting else f"remove {family}",
         path=("release",),
         value=release.name,
         allowed=", ".join(fitting),

@@ -99,7 +99,7 @@ def _name(name: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.USER_NAME,
             message="the operating system of the nodes already has a user or group with this name",
-            remedy=f"write another name, e.g. '{name[:29]}-ml'",
+            remedy=f"write another name, e.g. `{name[:29]}-ml`",
             path=("name",),
             value=name,
         )
@@ -206,7 +206,7 @@ def _wrong_home(index: int, user: ClusterUser, fault: str) -> Problem:
     return Problem(
         code=PeopleCode.HOME_PATH,
         message=f"this cannot be a home folder: {fault}",
-        remedy=f"write e.g. '/home/{user.name}', or remove it",
+        remedy=f"write e.g. `/home/{user.name}`, or remove it",
         path=(index, "home"),
         value=user.home,
     )
@@ -219,7 +219,7 @@ def _local_home(index: int, user: ClusterUser, shared: Sequence[str]) -> Iterato
     yield Problem(
         code=PeopleCode.HOME_LOCAL,
         message="this home folder is on the local disk of each node: it would differ by node, and be deleted with it",
-        remedy=f"remove it, or write a folder on a shared file system, e.g. '{known[0]}/people/{user.name}'",
+        remedy=f"remove it, or write a folder on a shared file system, e.g. `{known[0]}/people/{user.name}`",
         path=(index, "home"),
         value=user.home,
         allowed=f"below {' or '.join(known)}",
@@ -327,7 +327,7 @@ _FORMS = {
         optional=True,
         code=_CODE,
     ),
-    "log_prefix": Form(wanted="text", types=(str,), remedy="write a prefix, e.g. 'sessions'", code=_CODE),
+    "log_prefix": Form(wanted="text", types=(str,), remedy="write a prefix, e.g. `sessions`", code=_CODE),
     "key": Form(
         wanted="a KMS key",
         has=("key_arn", "key_id"),
@@ -347,7 +347,7 @@ def check_session_document(given: Mapping[str, Any]) -> list[Problem]:
             Problem(
                 code=_CODE,
                 message="the prefix of the logs must not be empty, or begin or end with a slash",
-                remedy="write a prefix without slashes at its ends, e.g. 'sessions'",
+                remedy="write a prefix without slashes at its ends, e.g. `sessions`",
                 path=("log_prefix",),
                 value=prefix,
             )

@@ -128,7 +128,7 @@ def _name(step: OwnStep, names: Mapping[str, int]) -> Iterator[Problem]:
             "name",
             Code.STEP_NAME,
             f"the name of an own step must be unique, and {fault}",
-            f"write e.g. 'own_{name}'" if name in node_steps() else "give each step a different name",
+            f"write e.g. `own_{name}`" if name in node_steps() else "give each step a different name",
         )
 
 

@@ -129,7 +129,7 @@ def _resources(attribute: str, given: Mapping[str, int]) -> Iterator[Problem]:
                 code=PeopleCode.ACCOUNT_TRES,
                 message="unknown trackable resource (TRES) of Slurm",
                 remedy=did_you_mean(
-                    name, (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. 'node', or 'gres/gpu'"
+                    name, (*slurm_limit_facts().counted, "gres/gpu"), otherwise="write e.g. `node`, or `gres/gpu`"
                 ),
                 path=(attribute, name),
                 value=name,
@@ -315,7 +315,7 @@ def _uris(directory: Directory) -> Iterator[Problem]:
             yield _uri(
                 (index,),
                 "ldap:// without `start_tls` is not encrypted: passwords could be read, and responses could be forged",
-                f"write 'ldaps://{uri.partition('://')[2]}', or set `start_tls` if the server supports it",
+                f"write `ldaps://{uri.partition('://')[2]}`, or set `start_tls` if the server supports it",
                 uri,
             )
         elif form[1] == "ldaps" and directory.start_tls:

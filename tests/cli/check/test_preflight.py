@@ -121,7 +121,7 @@ def test_an_unknown_region_is_reported_before_any_call(check: Check):
     checked = check(TRN1, "--region", "us-west-2a")
     assert checked.code == 1
     assert "unknown AWS Region" in checked.err
-    assert "write 'us-west-2': 'us-west-2a' is an AZ of it" in checked.err
+    assert "write `us-west-2`: 'us-west-2a' is an AZ of it" in checked.err
 
 
 @pytest.mark.parametrize("example", ["hyperpod-full", "parallelcluster-full", "inference-full", "sagemaker-full"])

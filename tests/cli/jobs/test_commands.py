@@ -108,11 +108,11 @@ def test_settings_that_the_run_does_not_set_can_be_set(place: Path) -> None:
             "LF882",
             "the run in the fleet file already sets this",
         ),
-        (["-f", TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write 'COMPILE_STEPS'"),
+        (["-f", TRN1, "llama2-7b", "--set", "COMPILE_STEP=3"], "LF882", "write `COMPILE_STEPS`"),
         (["-f", TRN1, "llama2-7b", "--stage", "test-nccl"], "LF884", "run 'llama2-7b' has no such stage"),
-        (["-f", TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write 'train'"),
+        (["-f", TRN1, "llama2-7b", "--stage", "trian"], "LF884", "write `train`"),
         (["-f", TRN1, "llama2-7b", "--sbatch", "nodes=9"], "LF883", "the run sets nodes and partition"),
-        (["-f", TRN1, "llama2-70b"], "LF884", "write 'llama2-7b'"),
+        (["-f", TRN1, "llama2-70b"], "LF884", "write `llama2-7b`"),
         (["-f", GPU], "LF884", "RUN is required"),
         (["--stage", "train", "--sbatch", "auto-resume=1"], "LF883", "an option of srun"),
         (["--set", "RUN=a\nb"], "LF882", "one line of text"),
@@ -263,7 +263,7 @@ def test_a_stage_that_is_named_twice_is_submitted_once(cluster: FakeCluster):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--stage", "trian"], "write 'train'"),
+        (["--stage", "trian"], "write `train`"),
         (["--job", "1; rm"], "`1; rm` is not a job id"),
         (["-n", "x"], "`x` is not a number of lines"),
         (["-n", "0"], "`0` is not a number of lines"),

@@ -208,7 +208,7 @@ def test_one_mistake_is_reported_once(invalid: PlacedCluster, code: Code, where:
     ],
 )
 def test_an_invalid_cluster_name_is_reported(name: str, in_message: str, repaired: str | None):
-    remedy = f"write {repaired!r}" if repaired else "give the cluster name a letter or a digit"
+    remedy = f"write `{repaired}`" if repaired else "give the cluster name a letter or a digit"
     check_one(check_cluster(cluster(cluster_name=name)), Code.CLUSTER_NAME, "cluster_name", in_message, remedy)
     if repaired:
         assert check_cluster(cluster(cluster_name=repaired)) == []

@@ -27,13 +27,13 @@ def several(*types: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "code", "where", "said"),
     [
-        ({"name": "worker_group"}, Code.GROUP_NAME, "name", ["write 'worker-group'"]),
+        ({"name": "worker_group"}, Code.GROUP_NAME, "name", ["write `worker-group`"]),
         ({"partition": "gpu_queue"}, Code.PARTITION_NAME, "partition", ["contains an underscore"]),
         ({"partition": "p" * 1025}, Code.PARTITION_NAME, "partition", ["1025 characters"]),
         ({"partition": "DEFAULT"}, Code.PARTITION_NAME, "partition", ["slurm.conf uses"]),
         ({"partition": "dev"}, Code.PARTITION_NAME, "partition", ["HyperPod adds all nodes"]),
-        ({"partition": None}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
-        ({"partition": ""}, Code.PARTITION_MISSING, "partition", ["'worker-group'"]),
+        ({"partition": None}, Code.PARTITION_MISSING, "partition", ["`worker-group`"]),
+        ({"partition": ""}, Code.PARTITION_MISSING, "partition", ["`worker-group`"]),
         ({"count": -1}, Code.INSTANCE_COUNT, "count", ["must be at least"]),
         ({"count": 6759}, Code.INSTANCE_COUNT, "count", ["must be at most 6758"]),
         ({"min_count": -1}, Code.MIN_COUNT, "min_count", ["must be at least"]),
@@ -89,7 +89,7 @@ def several(*types: str) -> dict[str, Any]:
             "availability_zone_id",
             ["'worker-group' is in usw2-az1", "move the group to usw2-az4, or the file system to usw2-az1"],
         ),
-        ({"instance_type": "trn1.32xlarge"}, Code.INSTANCE_TYPE_PREFIX, "instance_type", ["write 'ml.trn1.32xlarge'"]),
+        ({"instance_type": "trn1.32xlarge"}, Code.INSTANCE_TYPE_PREFIX, "instance_type", ["write `ml.trn1.32xlarge`"]),
         *(
             (
                 {"instance_type": name},
@@ -107,7 +107,7 @@ def several(*types: str) -> dict[str, Any]:
                 {"instance_type": name},
                 Code.INSTANCE_TYPE_UNKNOWN,
                 "instance_type",
-                [f"write '{offer}', or in Python use InstanceTy"],
+                [f"write `{offer}`, or in Python use InstanceTy"],
             )
             for name, offer in {
                 "ml.trn1.32xlrage": "ml.trn1.32xlarge",
@@ -130,7 +130,7 @@ def several(*types: str) -> dict[str, Any]:
             several("ml.trn1.32xlarge", "trn1n.32xlarge"),
             Code.INSTANCE_TYPE_PREFIX,
             "instance_types[1]",
-            ["write 'ml.trn1n.32xlarge'"],
+            ["write `ml.trn1n.32xlarge`"],
         ),
         (
             several("ml.p5.48xlarge", "ml.p5.48xlarge"),
@@ -156,7 +156,7 @@ def several(*types: str) -> dict[str, Any]:
             ["ml.c7g.16xlarge has one thread per core,"],
         ),
         *(
-            ({"image_id": image}, Code.IMAGE_ID, "image_id", ["'ami-'", f"given:   {image!r}"])
+            ({"image_id": image}, Code.IMAGE_ID, "image_id", ["`ami-`", f"given:   {image!r}"])
             for image in ("my-image", "ami-xyz", "ami-0123", "ami-0123456789abcdef01", "", "Default")
         ),
         *(
@@ -289,11 +289,11 @@ def test_deep_health_checks_require_an_accelerator():
 
 def test_a_suggested_partition_is_valid():
     found = check_cluster(cluster_with(name="worker_group", partition=None))
-    assert "write a partition, e.g. 'worker-group'" in [problem.remedy for problem in found]
+    assert "write a partition, e.g. `worker-group`" in [problem.remedy for problem in found]
 
 
 def test_a_type_in_capitals_or_with_spaces_gets_a_suggestion():
-    said = ["write 'ml.trn1.32xlarge'", "lower case"]
+    said = ["write `ml.trn1.32xlarge`", "lower case"]
     check_one(check_instance_type(" ML.TRN1.32XLARGE"), Code.INSTANCE_TYPE_UNKNOWN, "", *said)
 
 

@@ -114,9 +114,9 @@ def test_all_problems_are_reported_together() -> None:
 
 def test_a_remedy_has_the_corrected_value() -> None:
     (cidr,) = problems(**NAMED, allowed_cidrs=("10.2.3.4/16",))
-    assert cidr.remedy == "write '10.2.0.0/16'"
+    assert cidr.remedy == "write `10.2.0.0/16`"
     (name,) = problems(**NAMED, domain_name="https://chat.example.com/v1")
-    assert name.remedy == "write 'chat.example.com'"
+    assert name.remedy == "write `chat.example.com`"
 
 
 def test_cdk_tokens_pass() -> None:

@@ -56,7 +56,7 @@ IN_S3 = Model(s3_uri="s3://my-models/tanuki-8b")
 def test_an_unsupported_type_gets_a_suggestion(name: str, code: Code, offered: str):
     (problem,) = check_host_type(name, managed=False)
     assert (problem.code, problem.where) == (code, "instance_type")
-    assert f"write {offered!r}" in problem.remedy
+    assert f"write `{offered}`" in problem.remedy
     assert nearest_neuron_type(name) == offered
 
 
@@ -214,7 +214,7 @@ def test_a_driver_that_is_too_new_is_reported_with_both_versions_and_a_remedy() 
     assert problem.code.value == "LF706"
     assert "2.29.0.0" in problem.message
     assert "2.26.42.0" in problem.message
-    assert "'2.28.0.0'" in problem.remedy
+    assert "`2.28.0.0`" in problem.remedy
     assert problem.remedy.endswith("this driver is compatible with the server 'aws-vllm-neuron' on trn2"), "not on inf2"
     assert problem.allowed.split(", ")[0] == "2.28.0.0"
     assert problem.allowed.split(", ")[-1] == "2.22.2.0"

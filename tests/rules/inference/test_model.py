@@ -38,10 +38,10 @@ def test_valid_models_have_no_problems(model: Model):
 @pytest.mark.parametrize(
     ("location", "remedy"),
     [
-        ("https://my-models.s3.us-west-2.amazonaws.com/tanuki-8b/", "write 's3://my-models/tanuki-8b'"),
-        ("https://s3.us-west-2.amazonaws.com/my-models/tanuki-8b", "write 's3://my-models/tanuki-8b'"),
-        ("arn:aws:s3:::my-models/tanuki-8b/*", "write 's3://my-models/tanuki-8b'"),
-        ("my-models/tanuki-8b", "write 's3://my-models/tanuki-8b' for a bucket of this name"),
+        ("https://my-models.s3.us-west-2.amazonaws.com/tanuki-8b/", "write `s3://my-models/tanuki-8b`"),
+        ("https://s3.us-west-2.amazonaws.com/my-models/tanuki-8b", "write `s3://my-models/tanuki-8b`"),
+        ("arn:aws:s3:::my-models/tanuki-8b/*", "write `s3://my-models/tanuki-8b`"),
+        ("my-models/tanuki-8b", "write `s3://my-models/tanuki-8b` for a bucket of this name"),
         ("/opt/tanuki-8b", "write s3://bucket/prefix"),
         ("S3://my-models/tanuki-8b", "write s3://bucket/prefix"),
         ("s3:/my-models/tanuki-8b", "write s3://bucket/prefix"),
@@ -78,7 +78,7 @@ def test_an_invalid_hub_id_is_reported(location: str):
 
 def test_the_address_of_a_hub_page_gets_a_suggestion():
     (problem,) = check_model(a_model(source=HUB, location="https://huggingface.co/owner/name/tree/main"))
-    assert problem.remedy == "write 'owner/name'"
+    assert problem.remedy == "write `owner/name`"
 
 
 @pytest.mark.parametrize("location", ["opt/model", "/", "/opt/../model", "s3://my-models/x"])

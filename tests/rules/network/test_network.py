@@ -92,7 +92,7 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             for text, code, remedy in (
                 ("10.0.0/16", Code.CIDR_INVALID, "10.0.0.0/16"),
                 ("ten", Code.CIDR_INVALID, "10.0.0.0/16"),
-                ("10.9.0.7/16", Code.CIDR_INVALID, "write '10.9.0.0/16'"),
+                ("10.9.0.7/16", Code.CIDR_INVALID, "write `10.9.0.0/16`"),
                 ("10.9.0.0", Code.CIDR_INVALID, "with its prefix length"),
                 ("10.0.0.0/8", Code.CIDR_SIZE, "a block of /16 to /28"),
                 ("10.9.0.0/29", Code.CIDR_SIZE, "a block of /16 to /28"),
@@ -159,8 +159,8 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
         *(
             ({"endpoints": ["ssm", name]}, Code.ENDPOINT_UNKNOWN, "endpoints[1]", [remedy])
             for name, remedy in {
-                "secretmanager": "write 'secretsmanager'",
-                "com.amazonaws.us-west-2.ecr.api": "write 'ecr.api'",
+                "secretmanager": "write `secretsmanager`",
+                "com.amazonaws.us-west-2.ecr.api": "write `ecr.api`",
                 "s3": "remove it",
                 "zzzz": "describe-vpc-endpoint-services",
             }.items()
@@ -174,13 +174,13 @@ GAPS = {"usw2-az4": ["ec2messages", "kms"], "usw2-az1": ["ec2messages"]}
             {"without_endpoints": {"usw2-az5": ["ssm"]}},
             Code.ZONE_WITHOUT_SUBNET,
             "without_endpoints.usw2-az5",
-            ["write 'usw2-az4'"],
+            ["write `usw2-az4`"],
         ),
         (
             {"without_endpoints": {"usw2-az4": ["smm"]}},
             Code.ENDPOINT_UNKNOWN,
             "without_endpoints.usw2-az4[0]",
-            ["write 'ssm'"],
+            ["write `ssm`"],
         ),
         (
             {**CLOSED, "availability_zone_ids": ["usw2-az4", "usw2-az1"], "without_endpoints": GAPS},

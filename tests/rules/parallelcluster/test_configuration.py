@@ -272,13 +272,13 @@ def test_all_problems_are_reported_together() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("misspelled", "write 'JobExclusiveAllocation'"),
+        ("misspelled", "write `JobExclusiveAllocation`"),
         ("misplaced", "move it: it belongs below Scheduling/SlurmQueues/ComputeResources"),
         (
             "login key pair",
             "move it: it belongs below HeadNode/Ssh or HeadNode/Iam/S3Access or Scheduling/SlurmQueues/Iam/S3Access",
         ),
-        ("an unknown system", "write 'alinux2023'"),
+        ("an unknown system", "write `alinux2023`"),
         ("existing Lustre with a size", "remove StorageCapacity, or FileSystemId"),
         ("script and sequence", "keep Script or Sequence"),
     ],
@@ -291,7 +291,7 @@ def test_the_remedy_has_a_suggestion(name: str, remedy: str) -> None:
 
 def test_a_key_in_the_wrong_case_and_an_unknown_key() -> None:
     wrong_case, nowhere = check_section({"allowedips": "10.0.0.0/8", "Qwertyuiop": 1}, "HeadNode/Ssh")
-    assert (wrong_case.remedy, wrong_case.allowed) == ("write 'AllowedIps'", "KeyName, AllowedIps")
+    assert (wrong_case.remedy, wrong_case.allowed) == ("write `AllowedIps`", "KeyName, AllowedIps")
     assert nowhere.remedy == "remove it, or write one of the allowed keys"
 
 

@@ -148,7 +148,7 @@ def test_a_shared_home_is_found() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("m7g.2xlarge", "write a head node of arm64, e.g. 'm7g.2xlarge', or an instance type of x86_64 here"),
+        ("m7g.2xlarge", "write a head node of arm64, e.g. `m7g.2xlarge`, or an instance type of x86_64 here"),
         ("mac2.metal", "write an instance type of x86_64 here"),
     ],
 )

@@ -158,7 +158,7 @@ def test_empty_overrides_have_no_problems(place: Place) -> None:
             {"Imds": {"ImdsSupport": "v2"}},
             Code.PC_KEY_VALUE,
             "Imds.ImdsSupport",
-            "write 'v2.0'",
+            "write `v2.0`",
         ),
     ],
 )

@@ -65,13 +65,13 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
         *(
             (with_queue(name=name), Code.PC_NAME, f"queues.{name}.name", said)
             for name, *said in (
-                ("q" * 26, "26 characters long, 1 too many", f"write '{'q' * 25}'"),
-                ("Trn_1", "does not consist of lower-case letters", "write 'trn-1'"),
-                ("1st queue", "does not consist of lower-case letters", "write 'st-queue'"),
-                ("default", "is reserved:", "write 'default-queue'"),
+                ("q" * 26, "26 characters long, 1 too many", f"write `{'q' * 25}`"),
+                ("Trn_1", "does not consist of lower-case letters", "write `trn-1`"),
+                ("1st queue", "does not consist of lower-case letters", "write `st-queue`"),
+                ("default", "is reserved:", "write `default-queue`"),
                 ("", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
                 ("___", "does not consist of lower-case letters", "give the queue a name that begins with a letter"),
-                ("queue\n", "does not consist of lower-case letters", "write 'queue'"),
+                ("queue\n", "does not consist of lower-case letters", "write `queue`"),
             )
         ),
         # It leaves space for the hash.
@@ -79,43 +79,43 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             Cluster(cluster_name="my cluster"),
             Code.PC_CLUSTER_NAME,
             "cluster_name",
-            ["write 'my-cluster'", "allowed: 1 to 51 "],
+            ["write `my-cluster`", "allowed: 1 to 51 "],
         ),
         *(
             (Cluster(scheduler=scheduler), Code.PC_SCHEDULER, "scheduler", said)
             for scheduler, *said in (
-                ("pbs", "does not support the scheduler 'pbs'", "write 'slurm'; in job scripts `#PBS` lines become"),
+                ("pbs", "does not support the scheduler 'pbs'", "write `slurm`; in job scripts `#PBS` lines become"),
                 (
                     "torque",
                     "does not support the scheduler 'torque' since 2.11.5",
-                    "write 'slurm'; in job scripts `#PBS` lines",
+                    "write `slurm`; in job scripts `#PBS` lines",
                 ),
-                ("sge", "does not support the scheduler 'sge' since 2.11.5", "write 'slurm' and start jobs by sbatch"),
+                ("sge", "does not support the scheduler 'sge' since 2.11.5", "write `slurm` and start jobs by sbatch"),
                 (
                     "awsbatch",
                     "does not support the scheduler 'awsbatch' since 3.16.0",
-                    "write 'slurm' and start jobs by sbatch",
+                    "write `slurm` and start jobs by sbatch",
                 ),
-                ("Slurm", "does not support the scheduler 'Slurm'", "write 'slurm'"),
+                ("Slurm", "does not support the scheduler 'Slurm'", "write `slurm`"),
             )
         ),
         *(
             (Cluster(os=os), Code.PC_OS, "os", said)
             for os, *said in (
-                ("alinux2", "does not support alinux2 since 3.16.0", "write 'alinux2023'"),
-                ("ubuntu2004", "does not support ubuntu2004 since 3.14.0", "write 'ubuntu2204'"),
-                ("centos7", "does not support centos7 since 3.11.0", "write 'rhel9'"),
-                ("ubuntu22.04", "does not support the operating system 'ubuntu22.04'", "write 'ubuntu2204'"),
-                ("windows", "does not support the operating system 'windows'", "write 'alinux2023'"),
+                ("alinux2", "does not support alinux2 since 3.16.0", "write `alinux2023`"),
+                ("ubuntu2004", "does not support ubuntu2004 since 3.14.0", "write `ubuntu2204`"),
+                ("centos7", "does not support centos7 since 3.11.0", "write `rhel9`"),
+                ("ubuntu22.04", "does not support the operating system 'ubuntu22.04'", "write `ubuntu2204`"),
+                ("windows", "does not support the operating system 'windows'", "write `alinux2023`"),
             )
         ),
         *(
             (with_head(instance_type=name), code, "head_node.instance_type", said)
             for name, code, *said in (
-                ("ml.m5.xlarge", Code.PC_INSTANCE_TYPE_PREFIX, "write 'm5.xlarge'"),
-                ("m5.xlarg", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
-                ("m5.2xl", Code.PC_INSTANCE_TYPE, "write 'm5.2xlarge'"),
-                ("M5.Xlarge", Code.PC_INSTANCE_TYPE, "write 'm5.xlarge'"),
+                ("ml.m5.xlarge", Code.PC_INSTANCE_TYPE_PREFIX, "write `m5.xlarge`"),
+                ("m5.xlarg", Code.PC_INSTANCE_TYPE, "write `m5.xlarge`"),
+                ("m5.2xl", Code.PC_INSTANCE_TYPE, "write `m5.2xlarge`"),
+                ("M5.Xlarge", Code.PC_INSTANCE_TYPE, "write `m5.xlarge`"),
                 ("quantum", Code.PC_INSTANCE_TYPE, "write the name of an EC2 instance type,"),
                 ("g4ad.xlarge", Code.PC_INSTANCE_TYPE, "is unknown", "or Ec2InstanceType.of("),
             )
@@ -124,7 +124,7 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
             with_resource(instance_types=("trn1.2xlarge",), efa=True),
             Code.PC_EFA_TYPE,
             f"{RESOURCE}.efa",
-            ["'trn1.32xlarge'"],
+            ["`trn1.32xlarge`"],
         ),
         (
             with_resource(queue={"capacity_type": CapacityType.CAPACITY_BLOCK}, **BLOCK),
@@ -202,8 +202,8 @@ def lustre(**settings: Any) -> PlacedParallelCluster:
         *(
             (with_pool(allowed_ips=given), Code.PC_ALLOWED_IPS, "login_pools.users.allowed_ips", [said])
             for given, said in {
-                "10.0.0.1": "write '10.0.0.1/32' for this address alone",
-                "everyone": "write e.g. '203.0.113.0/24'",
+                "10.0.0.1": "write `10.0.0.1/32` for this address alone",
+                "everyone": "write e.g. `203.0.113.0/24`",
             }.items()
         ),
         (

@@ -53,7 +53,7 @@ def test_valid_endpoints_have_no_problems(changes: dict[str, Any]) -> None:
             {"model": EndpointModel(hub_id="https://huggingface.co/EleutherAI/gpt-j-6b")},
             "LF930",
             "model.hub_id",
-            "'EleutherAI/gpt-j-6b'",
+            "`EleutherAI/gpt-j-6b`",
         ),
         ({"model": EndpointModel(hub_id="gpt-j")}, "LF930", "model.hub_id", "owner/name"),
         ({"model": EndpointModel(s3_uri=TARBALL.tarball_uri)}, "LF930", "model.s3_uri", "tarball"),

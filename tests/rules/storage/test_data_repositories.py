@@ -91,7 +91,7 @@ def test_an_invalid_s3_path_is_reported(s3_path: str):
 
 def test_a_directory_without_a_slash_gets_a_suggestion():
     (problem,) = check(link("data"))
-    assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_PATH, "write '/data'")
+    assert (problem.code, problem.remedy) == (Code.DATA_REPOSITORY_PATH, "write `/data`")
 
 
 @pytest.mark.parametrize("name", ["auto_import", "auto_export"])

@@ -89,13 +89,13 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         {"storage_type": LustreStorageType.HDD},
         Code.LUSTRE_TYPE,
         "storage_type",
-        ["write 'SSD', or use PERSISTENT_1 for HDD storage"],
+        ["write `SSD`, or use PERSISTENT_1 for HDD storage"],
     ),
     (
         {**SCRATCH, **TIERING},
         Code.LUSTRE_TYPE,
         "storage_type",
-        ["write 'SSD', or use PERSISTENT_2 for INTELLIGENT_TIERING"],
+        ["write `SSD`, or use PERSISTENT_2 for INTELLIGENT_TIERING"],
     ),
     *(
         (
@@ -160,7 +160,7 @@ MISTAKES: list[tuple[dict[str, Any], Code, str, list[str]]] = [
         ({"maintenance_start_time": time}, Code.FILE_SYSTEM_TIME, "maintenance_start_time", [f"given:   {time!r}"])
         for time in ("0:00:00", "8:00:00", "Mon:03:00", "03:00")
     ),
-    ({"compression": "LZ5"}, Code.FILE_SYSTEM_COMPRESSION, "compression", ["write 'LZ4'"]),
+    ({"compression": "LZ5"}, Code.FILE_SYSTEM_COMPRESSION, "compression", ["write `LZ4`"]),
     (
         {"log_level": "DISABLED", "log_group": "/aws/fsx/fleet"},
         Code.FILE_SYSTEM_LOG,

@@ -70,12 +70,12 @@ MISTAKES: list[tuple[Check, dict[str, Any], Code, str, list[str]]] = [
     *(
         (volume, {"name": name}, Code.OPEN_ZFS_VOLUME_NAME, "name", [remedy])
         for name, remedy in {
-            "a/b": "write 'a-b'",
-            "my apps": "write 'my-apps'",
-            ".zfs": "write 'zfs'",
-            "apps\n": "write 'apps-'",
-            "": "write a name such as 'apps'",
-            "n" * 204: f"write '{'n' * 203}'",
+            "a/b": "write `a-b`",
+            "my apps": "write `my-apps`",
+            ".zfs": "write `zfs`",
+            "apps\n": "write `apps-`",
+            "": "write a name such as `apps`",
+            "n" * 204: f"write `{'n' * 203}`",
             "home": "it is the home",
         }.items()
     ),

@@ -64,15 +64,15 @@ def test_unknown_backends_are_reported() -> None:
     assert check_smp_backend("nccl", "ml.p5.48xlarge") == check_smp_backend(None, "ml.p5.48xlarge") == []
     assert check_smp_backend("smddp", "${Token[t.1]}") == check_smp_backend("${Token[t.1]}", "ml.p5.48xlarge") == []
     (problem,) = check_smp_backend("ncl", "ml.p4d.24xlarge")
-    assert problem.remedy == "write 'nccl'"
+    assert problem.remedy == "write `nccl`"
 
 
 def test_images_are_selected_by_their_pytorch_version() -> None:
     assert check_smp_image("2.4.1") == check_smp_image("${Token[t.1]}") == []
     (problem,) = check_smp_image("2.5")
-    assert (problem.code, problem.remedy) == (Code.SMP_IMAGE, "write '2.5.1'")
+    assert (problem.code, problem.remedy) == (Code.SMP_IMAGE, "write `2.5.1`")
     (problem,) = check_smp_image("newest")
-    assert problem.remedy == "write '2.5.1'"
+    assert problem.remedy == "write `2.5.1`"
 
 
 def test_image_addresses_are_those_of_the_release_notes() -> None:

@@ -227,7 +227,7 @@ def check_mount_path(path: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.MOUNT_PATH,
             message=f"the mount path {fault or 'is not in the format that HyperPod requires'}",
-            remedy="write an absolute path of letters, digits, dots, hyphens and underscores, e.g. '/fsx'",
+            remedy="write an absolute path of letters, digits, dots, hyphens and underscores, e.g. `/fsx`",
             path=("mount_path",),
             value=path,
             allowed=f"{limit.range} characters",

@@ -101,7 +101,7 @@ def check_instance_types(group: InstanceGroup) -> Iterator[Problem]:
             "instance_type",
             Code.INSTANCE_TYPE_CHOICE,
             "the group has no instance type",
-            "write its instance type, e.g. 'ml.trn1.32xlarge'",
+            "write its instance type, e.g. `ml.trn1.32xlarge`",
         )
     elif one is not None and several:
         yield group.wrong(
@@ -205,7 +205,7 @@ def _check_image_id(image_id: str | None) -> Iterator[Problem]:
     yield Problem(
         code=Code.IMAGE_ID,
         message="this is not the AMI ID of a custom image",
-        remedy="write 'ami-' and 8 or 17 hexadecimal digits, of an image that is based on the HyperPod image; "
+        remedy="write `ami-` and 8 or 17 hexadecimal digits, of an image that is based on the HyperPod image; "
         f"{DEFAULT_IMAGE!r} or nothing for the HyperPod image itself",
         path=("image_id",),
         value=image_id,
@@ -220,7 +220,7 @@ def _check_release(version: str | None) -> Iterator[Problem]:
     yield Problem(
         code=Code.IMAGE_RELEASE,
         message="a release of the HyperPod image is three numbers separated by dots",
-        remedy="write e.g. '1.2.3', or remove it for the newest",
+        remedy="write e.g. `1.2.3`, or remove it for the newest",
         path=("image_release_version",),
         value=version,
         allowed="<major>.<minor>.<patch>",
@@ -304,7 +304,7 @@ def _check_script(attribute: str, hook: str, name: str | None) -> Iterator[Probl
         yield Problem(
             code=Code.LIFECYCLE_SCRIPT,
             message=f"the name of the {hook} script {fault}",
-            remedy=f"write the file's name within the bundle, e.g. '{attribute}.sh'",
+            remedy=f"write the file's name within the bundle, e.g. `{attribute}.sh`",
             path=(attribute,),
             value=name,
             allowed=f"{limit.range} characters",

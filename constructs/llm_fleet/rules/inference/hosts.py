@@ -275,7 +275,7 @@ def check_driver(server: ModelServer, hosts: Hosts) -> Iterator[Problem]:
             Code.DRIVER_EDGE,
             f"the host's Neuron driver {driver} is incompatible with the runtime {runtime} of {image}: a "
             f"{_NAMES[edge.package]} from {edge.from_version} needs at least {_NAMES[edge.other]} {edge.at_least}",
-            f"write `{max(fitting, key=parts)!r}`, or remove it, which has the same effect" + _other_servers(driver),
+            f"write `{max(fitting, key=parts)}`, or remove it, which has the same effect" + _other_servers(driver),
             allowed=", ".join(fitting),
         )
 
@@ -318,7 +318,7 @@ def check_version(version: str, *path: str) -> Iterator[Problem]:
         yield Problem(
             code=Code.VERSION_FORM,
             message="this is not a version of a Neuron package",
-            remedy="write all four numbers, e.g. '2.28.0.0'",
+            remedy="write all four numbers, e.g. `2.28.0.0`",
             path=path,
             value=version,
         )

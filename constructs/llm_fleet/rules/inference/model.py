@@ -119,13 +119,13 @@ def _long(location: str, prefix: str) -> Iterator[Problem]:
 def _instead(location: str) -> str:
     """Return the remedy for a location that is not an s3:// URI: the probable URI, if it can be derived."""
     if url := _OBJECT_URL.fullmatch(location):
-        return f"write '{S3_SCHEME}{url['path'] or url['host'] + '/' + url['key']}'".replace("/'", "'")
+        return f"write `{S3_SCHEME}{url['path'] or url['host'] + '/' + url['key']}`".replace("/`", "`")
     if arn := _ARN.fullmatch(location):
-        return f"write '{S3_SCHEME}{arn['path'].removesuffix('/*')}'"
+        return f"write `{S3_SCHEME}{arn['path'].removesuffix('/*')}`"
     if location.startswith("/"):
         return "write s3://bucket/prefix, or write a folder in the image as a model in the image"
     if _HUB_ID.fullmatch(location) and "/" in location:
-        return f"write 's3://{location}' for a bucket of this name, or write a model of the Hub as a model on the Hub"
+        return f"write `s3://{location}` for a bucket of this name, or write a model of the Hub as a model on the Hub"
     return "write s3://bucket/prefix, the folder that contains the model's config.json"
 
 

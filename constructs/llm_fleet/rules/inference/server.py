@@ -143,7 +143,7 @@ def _check_image(server: ModelServer) -> Iterator[Problem]:
             "image",
             Code.SERVER_IMAGE,
             "this is not the URI of an image in a registry",
-            f"write registry, repository and tag, e.g. '{_example(facts)}'",
+            f"write registry, repository and tag, e.g. `{_example(facts)}`",
         )
     if image is not None and runtime is None:
         yield server.wrong(

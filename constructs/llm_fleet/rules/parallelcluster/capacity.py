@@ -158,7 +158,11 @@ def check_allocation(queue: Queue) -> Iterator[Problem]:
             "allocation_strategy",
             Code.PC_ALLOCATION,
             f"capacity_type {queue.capacity_type} does not support the allocation strategy {str(strategy)!r}",
+<<<<<<< HEAD
             f"write `{allowed[0]!s}`" if allowed else "remove it: a Capacity Block has fixed instances",
+=======
+            f"write `{allowed[0]}`" if allowed else "remove it: a Capacity Block has fixed instances",
+>>>>>>> words
             allowed=", ".join(allowed),
         )
 
@@ -192,7 +196,7 @@ def check_placement(queue: Queue, resource: ComputeResource) -> Iterator[Problem
                 "placement_group",
                 Code.PC_PLACEMENT,
                 f"EC2 does not support {name} in a cluster placement group",
-                "remove the placement group, or write a type that is neither burstable nor flex, e.g. 'm7i.xlarge'",
+                "remove the placement group, or write a type that is neither burstable nor flex, e.g. `m7i.xlarge`",
                 value=name,
             )
     if has_several_subnets(queue):

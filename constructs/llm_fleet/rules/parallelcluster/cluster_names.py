@@ -263,7 +263,7 @@ def check_prefix_form(prefix: str | None, *path: PathPart) -> Iterator[Problem]:
         yield Problem(
             code=Code.PC_RESOURCE_PREFIX,
             message="the prefix is too long" if too_long else "this is not a valid IAM path or name prefix",
-            remedy="write e.g. '/parallelcluster/research/' or 'research-'",
+            remedy="write e.g. `/parallelcluster/research/` or `research-`",
             path=path,
             value=prefix,
             allowed=f"a path of up to {limits.iam_path} characters, and a name prefix of up to {limits.iam_prefix}",

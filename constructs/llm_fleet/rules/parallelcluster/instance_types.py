@@ -56,7 +56,7 @@ def check_resource_types(resource: ComputeResource) -> Iterator[Problem]:
             "instance_types",
             Code.PC_INSTANCE_TYPE,
             "the compute resource has neither an instance type nor a capacity reservation",
-            "write an instance type, e.g. 'trn1.32xlarge', or give the compute resource itself the ID of "
+            "write an instance type, e.g. `trn1.32xlarge`, or give the compute resource itself the ID of "
             "a reservation (that of its queue does not count)",
             value=None,
         )
@@ -107,7 +107,7 @@ def _check_runs(cluster: PlacedParallelCluster, name: str, image_id: str | None,
         yield Problem(
             code=Code.PC_INSTANCE_OS,
             message=f"the NVIDIA driver of ParallelCluster's images does not support the GPUs of {family}",
-            remedy="write a newer GPU type, e.g. 'g5.xlarge', or the image_id of an image with the proprietary driver",
+            remedy="write a newer GPU type, e.g. `g5.xlarge`, or the image_id of an image with the proprietary driver",
             path=path,
             value=name,
         )
@@ -117,7 +117,7 @@ def _check_runs(cluster: PlacedParallelCluster, name: str, image_id: str | None,
         yield Problem(
             code=Code.PC_INSTANCE_OS,
             message=f"{family} does not support {cluster.os}",
-            remedy="write 'alinux2023' as the cluster's os",
+            remedy="write `alinux2023` as the cluster's os",
             path=path,
             value=name,
             allowed=f"any operating system except {', '.join(refused)}",

@@ -149,7 +149,7 @@ def check_efa_type(resource: ComputeResource) -> list[Problem]:
             f"{facts.name} does not support EFA",
             f"remove `efa`, or write `{larger}`, which supports it"
             if (larger := _larger_with_efa(facts.family))
-            else "remove `efa`, or write a type that supports it, e.g. 'trn1.32xlarge'",
+            else "remove `efa`, or write a type that supports it, e.g. `trn1.32xlarge`",
             value=True,
         )
         for facts in known

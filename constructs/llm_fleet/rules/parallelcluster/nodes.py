@@ -197,7 +197,7 @@ def check_allowed_ips(value: str | None, *path: PathPart) -> Iterator[Problem]:
     yield Problem(
         code=Code.PC_ALLOWED_IPS,
         message="an address range requires a prefix length" if bare else "this is not an address range",
-        remedy=f"write `{value + '/32'}` for this address alone" if bare else "write e.g. '203.0.113.0/24'",
+        remedy=f"write `{value + '/32'}` for this address alone" if bare else "write e.g. `203.0.113.0/24`",
         path=path,
         value=value,
         allowed="an IPv4 range, e.g. 203.0.113.0/24, or the ID of a prefix list, pl-…",
@@ -344,7 +344,7 @@ def check_head_memory(cluster: PlacedParallelCluster) -> Iterator[Problem]:
             Code.PC_HEAD_MEMORY,
             f"{name} has {facts.memory_gib:g} GiB of memory, but a head node for {nodes} nodes requires "
             f"{needed:.1f} GiB",
-            "write a head node type with more memory, e.g. 'm5.2xlarge' (32 GiB) or 'm7g.2xlarge' on arm64",
+            "write a head node type with more memory, e.g. `m5.2xlarge` (32 GiB) or `m7g.2xlarge` on arm64",
             allowed=f"{needed:.1f} GiB or more",
             value=name,
         )

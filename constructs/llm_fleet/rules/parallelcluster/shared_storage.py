@@ -183,7 +183,7 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
         Code.PC_MOUNT_DIR,
         "mount_dir",
         what="the mount directory",
-        remedy="write an absolute path without '.', '..' or an empty part, e.g. '/fsx'",
+        remedy="write an absolute path without '.', '..' or an empty part, e.g. `/fsx`",
     )
     if problems:
         return problems
@@ -201,7 +201,7 @@ def check_mount_dir(storage: SharedStorage) -> list[Problem]:
             "mount_dir",
             Code.PC_MOUNT_DIR,
             message,
-            "write another directory, e.g. '/fsx' or '/apps'",
+            "write another directory, e.g. `/fsx` or `/apps`",
             allowed=f"any except {', '.join(mount_dirs().reserved)}",
         )
     ]
@@ -217,7 +217,7 @@ def check_scratch_dirs(cluster: PlacedParallelCluster) -> Iterator[Problem]:
             Code.PC_MOUNT_DIR,
             *disk.path,
             what="the mount directory",
-            remedy="write an absolute path without '.', '..' or an empty part, e.g. '/local_scratch'",
+            remedy="write an absolute path without '.', '..' or an empty part, e.g. `/local_scratch`",
         )
 
 
@@ -285,7 +285,7 @@ def _within(place: str, other: str, storage: SharedStorage, owner: str) -> Probl
     return Problem(
         code=Code.PC_MOUNT_OVERLAP,
         message=f"{place} and {other}, the mount directory of {owner}, hide each other",
-        remedy="mount them at separate directories, e.g. '/fsx' and '/local_scratch'",
+        remedy="mount them at separate directories, e.g. `/fsx` and `/local_scratch`",
         path=("shared_storage", storage.name, "mount_dir"),
         value=place,
     )

@@ -57,7 +57,7 @@ def check_endpoint_instance(instance_type: str) -> Iterator[Problem]:
             code=SageMakerCode.INSTANCE_UNKNOWN,
             path=("instance_type",),
             message="`instance_type` is a CDK token, and image, driver and memory depend on it at synth",
-            remedy="write it, e.g. 'ml.g4dn.xlarge'; to use another one per stage, read it from the app's context",
+            remedy="write it, e.g. `ml.g4dn.xlarge`; to use another one per stage, read it from the app's context",
         )
         return
     if endpoint_instance(instance_type) is not None:
@@ -302,7 +302,7 @@ def check_ami(name: str | None, image: EndpointImage, instance: EndpointInstance
             "cuda",
             SageMakerCode.ENDPOINT_AMI,
             "this is not a CUDA version",
-            "write the image's CUDA, e.g. '13.0' for a tag with cu130",
+            "write the image's CUDA, e.g. `'13.0'` for a tag with cu130",
             allowed="such as 12.4",
         ).under("image")
         return

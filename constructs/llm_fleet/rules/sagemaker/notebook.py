@@ -85,7 +85,7 @@ def check_pins(pins: Sequence[str]) -> Iterator[Problem]:
             yield Problem(
                 code=SageMakerCode.NOTEBOOK_PIN,
                 message="this is not a version pin: a pin is a package name and a version specifier of pip",
-                remedy="write e.g. 'sagemaker<3'; write an empty list to pin nothing",
+                remedy="write e.g. `sagemaker<3`; write an empty list to pin nothing",
                 path=("pins", index),
                 value=pin,
             )
@@ -100,7 +100,7 @@ def check_name_prefixes(prefixes: Sequence[str]) -> Iterator[Problem]:
                 message="no name of a job, model or endpoint can begin with this prefix"
                 if prefix
                 else "an empty prefix matches every job of the account",
-                remedy="write letters, digits and hyphens, e.g. 'my-team-'",
+                remedy="write letters, digits and hyphens, e.g. `my-team-`",
                 path=("name_prefixes", index),
                 value=prefix,
             )

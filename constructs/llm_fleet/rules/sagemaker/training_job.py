@@ -218,7 +218,7 @@ def _type(name: str, instance: TrainingInstance | None) -> Iterator[Problem]:
             message=f"unknown instance type {name!r} for training jobs",
             remedy=f"write `{plain}`"
             if plain in training_instances()
-            else did_you_mean(name, training_instances(), otherwise="write an instance type such as 'ml.g5.xlarge'"),
+            else did_you_mean(name, training_instances(), otherwise="write an instance type such as `ml.g5.xlarge`"),
             path=("instance_type",),
             value=name,
             allowed="an instance type of CreateTrainingJob, beginning with `ml.`",

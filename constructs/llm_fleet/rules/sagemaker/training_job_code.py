@@ -89,9 +89,9 @@ def _version(image: TrainingImage) -> Iterator[Problem]:
         f"the image with {title} {version} is retired: AWS no longer patches it"
         if retired
         else f"AWS offers no image with {title} {version}",
-        f"write `{offer or image.kind.newest_version!r}`, or remove the version, which has the same effect"
+        f"write `{offer or image.kind.newest_version}`, or remove the version, which has the same effect"
         if (offer or image.kind.newest_version) == image.kind.newest_version
-        else f"write `{offer!r}`",
+        else f"write `{offer}`",
         allowed=", ".join(known),
     )
 

@@ -286,7 +286,7 @@ def _regex(regex: str) -> Iterator[Problem]:
         compiled = re.compile(regex)
     except (re.error, RecursionError, OverflowError) as error:
         yield _metric_fault(
-            f"this is not a valid regular expression: {error}", "write e.g. 'loss': ([0-9.e+-]+)", "regex", regex
+            f"this is not a valid regular expression: {error}", "write e.g. `'loss': ([0-9.e+-]+)`", "regex", regex
         )
         return
     if compiled.groups == 0:

@@ -263,7 +263,7 @@ def check_prefix(prefix: str) -> list[Problem]:
             value=prefix,
             message=fault,
             allowed=f"{least} to {_PREFIX_LENGTH} letters, digits and hyphens; a letter or digit first",
-            remedy="write the prefix of these jobs' names, e.g. 'alice-' for base_job_name='alice-…' of the SDK",
+            remedy="write the prefix of these jobs' names, e.g. `alice-` for base_job_name='alice-…' of the SDK",
         )
     ]
 

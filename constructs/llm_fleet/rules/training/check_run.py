@@ -44,7 +44,7 @@ def _unknown_type(run: PlacedRun) -> Problem:
     return Problem(
         code=Code.JOB_PARTITION,
         message="unknown instance type of the partition",
-        remedy="write an EC2 instance type of the catalog, e.g. 'trn1.32xlarge'",
+        remedy="write an EC2 instance type of the catalog, e.g. `trn1.32xlarge`",
         path=("partition", "instance_type"),
         value=run.partition.instance_type,
     )
@@ -200,7 +200,7 @@ def _no_neuron(export: ServedExport) -> Problem:
     return Problem(
         code=Code.JOB_EXPORT,
         message="the servers need an instance type with Neuron devices",
-        remedy="write 'inf2.xlarge', or a larger instance type of inf2",
+        remedy="write `inf2.xlarge`, or a larger instance type of inf2",
         path=("export", "instance_type"),
         value=export.instance_type,
     )

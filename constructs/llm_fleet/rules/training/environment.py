@@ -142,7 +142,7 @@ def _of_release(stack: TrainingStack, release: str) -> Iterator[Problem]:
     yield Problem(
         code=Code.TRAINING_STACK_RELEASE,
         message=f"Neuron {release} does not contain {stack.name}{why}",
-        remedy=f"write `{(older or releases[-1:])[0]!r}`",
+        remedy=f"write `{(older or releases[-1:])[0]}`",
         path=("release",),
         value=release,
         allowed=", ".join(releases),

@@ -290,7 +290,7 @@ def check_packages(environment: PlannedEnvironment) -> Iterator[Problem]:
         yield Problem(
             code=Code.TRAINING_PYTHON,
             message="an environment cannot be made with this Python version",
-            remedy="write major and minor version in quotes, e.g. '3.11'",
+            remedy="write major and minor version in quotes, e.g. `'3.11'`",
             path=("python",),
             value=given.python,
         )

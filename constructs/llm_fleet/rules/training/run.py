@@ -354,10 +354,10 @@ def _form(wanted: str, type_: type, example: str, *, optional: bool = False) -> 
 _PARTITION: Mapping[str, Form] = {
     "cluster": _form("text", str, "the cluster's name in quotes"),
     "name": _form("text", str, "the partition's name in quotes"),
-    "instance_type": _form("text", str, "EC2's name, e.g. 'trn1.32xlarge'"),
+    "instance_type": _form("text", str, "EC2's name, e.g. `trn1.32xlarge`"),
     "nodes": _form("a whole number", int, "4"),
     "processes": _form("a whole number", int, "8", optional=True),
-    "training_folder": _form("text", str, "a path in quotes, e.g. '/fsx/llm-fleet'", optional=True),
+    "training_folder": _form("text", str, "a path in quotes, e.g. `/fsx/llm-fleet`", optional=True),
     "environments": _form("a tuple of strings", tuple, "('neuron',)", optional=True),
     "exports_for": _form("a tuple of strings", tuple, "('tgi',)", optional=True),
     "shared_mounts": _form("a tuple of strings", tuple, "('/fsx',)"),

@@ -38,7 +38,7 @@ def check_smp_image(pytorch: str) -> list[Problem]:
         Problem(
             code=Code.SMP_IMAGE,
             message="SMP v2 has no image with this PyTorch version",
-            remedy=did_you_mean(str(pytorch), smp_images(), otherwise=f"write `{newest_smp_image().pytorch!r}`"),
+            remedy=did_you_mean(str(pytorch), smp_images(), otherwise=f"write `{newest_smp_image().pytorch}`"),
             path=("pytorch",),
             value=pytorch,
             allowed=", ".join(smp_images()),

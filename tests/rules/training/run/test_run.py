@@ -14,7 +14,7 @@ SHAPE = TrainedShape(**SMALL)
 TO = "s3://models/llama"
 
 BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "a name with a space": ({"name": "my llama"}, "LF850", "name", "'my-llama'"),
+    "a name with a space": ({"name": "my llama"}, "LF850", "name", "`my-llama`"),
     "more nodes than there are": ({"nodes": 5}, "LF852", "nodes", "nodes=4"),
     "a partition without nodes": ({"partition": partition(nodes=0)}, "LF851", "partition.nodes", "as many nodes as"),
     "an unknown type": ({"partition": partition("ml.trn9.huge")}, "LF851", "partition.instance_type", "trn1.32xlarge"),
@@ -87,7 +87,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str, str]] = {
     ),
     "an export in an unknown environment": (
         {"partition": partition(environments=("any", "export")), "export": ServedExport(to=TO, environment="exprot")},
-        "LF865", "export.environment", "'export'",
+        "LF865", "export.environment", "`export`",
     ),
     "an export without a destination": ({"export": ServedExport(to="models/x")}, "LF866", "export.to", "s3://"),
 }  # fmt: skip
