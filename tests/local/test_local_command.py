@@ -82,11 +82,7 @@ def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path:
     broken.write_text(text.replace("ml.trn1.32xlarge", "trn1.32xlarge"))
     reported = demo("deploy", str(broken))
     assert reported.returncode == 1
-<<<<<<< HEAD:tests/local/test_local_command.py
     assert "write `ml.trn1.32xlarge`" in reported.stderr
-=======
-    assert "write `ml.trn1.32xlarge`" in reported.stdout
->>>>>>> words:tests/tools/test_demo.py
     assert "cdk" not in reported.stdout
 
 

@@ -1,5 +1,6 @@
 """`llm-fleet local`: deploys a fleet to the AWS emulator on this machine, and runs its services with stand-ins."""
 
+import argparse
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path

@@ -153,11 +153,7 @@ def check_block(text: str, *path: str) -> Iterator[Problem]:
             message=f"{text!r} has bits set outside its prefix length",
             value=text,
             allowed="the first address of the block and its prefix length",
-<<<<<<< HEAD
-            remedy=f"write `{block!s}`",
-=======
             remedy=f"write `{block}`",
->>>>>>> words
         )
 
 

@@ -150,11 +150,7 @@ def _check_cidr(front: Front, index: int, cidr: str) -> Iterator[Problem]:
             "this is not a CIDR range of IPv4 addresses"
             if block is None
             else "the address has bits set outside its prefix length",
-<<<<<<< HEAD
-            f"write `{block!s}`" if block else "write a CIDR range; a single address is <address>/32",
-=======
             f"write `{block}`" if block else "write a CIDR range; a single address is <address>/32",
->>>>>>> words
             allowed="the first address of the range and its prefix length, e.g. 203.0.113.0/24",
         )
 

@@ -158,11 +158,7 @@ def check_allocation(queue: Queue) -> Iterator[Problem]:
             "allocation_strategy",
             Code.PC_ALLOCATION,
             f"capacity_type {queue.capacity_type} does not support the allocation strategy {str(strategy)!r}",
-<<<<<<< HEAD
-            f"write `{allowed[0]!s}`" if allowed else "remove it: a Capacity Block has fixed instances",
-=======
             f"write `{allowed[0]}`" if allowed else "remove it: a Capacity Block has fixed instances",
->>>>>>> words
             allowed=", ".join(allowed),
         )
 
