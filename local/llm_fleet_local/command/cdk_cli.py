@@ -1,12 +1,14 @@
 """The real CDK CLI, of the project or installed from the lock file of llm-fleet, pointed at the AWS emulator."""
 
 import hashlib
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -38,11 +40,9 @@ class CdkCli:
         self._console = console
         self._cdk = installed_cdk(project, console)
         self._environment = _environment(project, endpoint, region)
-        file = str(fleet_file.resolve())
+        file = fleet_file.resolve()
         self._app = ["--context", f"fleet={file}", "--output", str(project.assembly)]
-        if not project.has_app:
-            synth = [sys.executable, "-O", "-m", "llm_fleet_stacks.synth", "--fleet", file]
-            self._app += ["--app", _shell_words([*synth, "--out", str(project.assembly)])]
+        self._folder = project.folder if project.has_app else _folder_with_app(project, file)
 
     def bootstrap(self) -> None:
         """Create the bucket and the roles that the CDK needs. A second run changes nothing.
@@ -54,7 +54,7 @@ class CdkCli:
     def deploy(self, stacks: str) -> None:
         """Synthesize, check and deploy a stack with its dependencies, or `--all` stacks. Raises CdkFailed."""
         options = self._output.deploy_options(self._console)
-        self._run("deploy", stacks, "--require-approval", "never", *options, *self._app, folder=self._project.folder)
+        self._run("deploy", stacks, "--require-approval", "never", *options, *self._app, folder=self._folder)
 
     def _run(self, *arguments: str, folder: Path) -> None:
         self._console.rule(f"cdk {' '.join(arguments[:2])}", align="left")
@@ -129,9 +129,17 @@ def _with_node() -> dict[str, str]:
     return {**os.environ, "PATH": f"{node.parent}:{os.environ['PATH']}"} if node else dict(os.environ)
 
 
-def _shell_words(words: Sequence[str]) -> str:
-    """Return `words` as the CDK CLI's `--app`, which a shell runs."""
-    return " ".join(f"'{word}'" for word in words)
+def _folder_with_app(project: Project, fleet_file: Path) -> Path:
+    """Write a cdk.json whose app synthesizes the fleet file without an app.py; return its folder.
+
+    The option `--app` would not do: the CLI's parser removes quotes around its value.
+    """
+    python = sys.executable if shlex.quote(sys.executable) == sys.executable else f'"{sys.executable}"'
+    options = ["-O", "-m", "llm_fleet_stacks.synth", "--fleet", str(fleet_file), "--out", str(project.assembly)]
+    folder = project.state / "app"
+    folder.mkdir(exist_ok=True)
+    (folder / "cdk.json").write_text(json.dumps({"app": f"{python} {shlex.join(options)}"}), encoding="utf-8")
+    return folder
 
 
 def _environment(project: Project, endpoint: str, region: str) -> Mapping[str, str]:
