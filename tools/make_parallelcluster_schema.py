@@ -12,6 +12,7 @@ from tools.synth_environment import ROOT
 
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/parallelcluster_schema.json"
 _PYTHON = ROOT / ".tools/parallelcluster/bin/python"
+_WHAT = "keys of ParallelCluster's configuration"
 _CHECKED = "2026-11-20"
 _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/make_parallelcluster_schema.py"
 
@@ -25,7 +26,10 @@ def text() -> str:
         text=True,
     ).stdout
     lines = ",\n".join(f"    {json.dumps(key)}: {json.dumps(facts)}" for key, facts in json.loads(listed).items())
-    head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    head = (
+        f'{{\n  "what": {json.dumps(_WHAT)},\n  "source": {json.dumps(_SOURCE)},\n'
+        f'  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    )
     return f"{head}{lines}\n  }}\n}}\n"
 
 

@@ -7,6 +7,7 @@ from llm_fleet.rules.feature_codes import (
     AlarmCode,
     CheckCode,
     CommandCode,
+    FactsCode,
     LogsCode,
     MetricsCode,
     NodesCode,
@@ -45,6 +46,7 @@ LISTS: tuple[type[AnyCode], ...] = (
     MetricsCode,
     AlarmCode,
     PeopleCode,
+    FactsCode,
 )
 CODES = [code for codes in LISTS for code in codes]
 

@@ -290,3 +290,9 @@ class PlanCode(AnyCode):
     # Of the picture, from the end of the range.
     NO_GRAPHVIZ = "LF1098", "a picture without Graphviz installed"
     NO_ASSEMBLY = ("LF1099", "a folder that is not a synthesized cloud assembly")
+
+
+class FactsCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    UNKNOWN_NAME = "LF1240", "an unknown name of facts"
