@@ -16,7 +16,7 @@ SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/llm_fleet_local/drill/stand_ins/
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test test-local real-parts lint types checkov nightly docs bench golden house clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test test-local real-parts lint types checkov nightly docs bench golden release house clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -76,6 +76,12 @@ bench: setup ## measure the speed of synth; as root also of the nodes, from the 
 
 golden: setup ## write the golden templates and generated files again
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
+
+release: setup ## build the wheel and the sdist into dist/ and check them; TAG=v0.1.0 must be the version of pyproject.toml
+	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(uv) version --short)" ] || { echo "the tag $(TAG) is not v$$($(uv) version --short)"; exit 1; }
+	@rm -rf dist
+	@$(uv) build --quiet --out-dir dist
+	@.venv/bin/python -m twine check --strict dist/*
 
 house: setup ## count files, lines and declarations of fields against their targets
 	@.venv/bin/python -m tools.house
