@@ -44,7 +44,7 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
         "✅  launch-post-storage",
         "✅  launch-post-ml-cluster",
         "HyperPod cluster ml-cluster (InService)",
-        "worker-group runs on_init_complete.sh, by OnInitComplete",
+        "nodes of worker-group run the lifecycle script on_init_complete.sh (OnInitComplete)",
         "4800 GiB",
         "on_init_complete.sh",
         "deployed to a local emulation",

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from llm_fleet_local.aws.server import DEFAULT_ACCOUNT, client_environment
 from llm_fleet_local.cache import cache_folder
+from llm_fleet_local.command.cdk_lock import LOCK_FILES, lock_folder
 from llm_fleet_local.command.cdk_output import Output
 from llm_fleet_local.command.project import LocalError, Project
 from llm_fleet_stacks.synth import node_of_environment
 
 _BINARY = Path("node_modules", ".bin", "cdk")
-_LOCK_FILES = ("package.json", "package-lock.json")
 
 
 class CdkFailed(Exception):
@@ -72,8 +72,8 @@ def installed_cdk(project: Project, console: Console) -> Path:
     for folder in (project.folder, *project.folder.parents):
         if (folder / _BINARY).exists():
             return folder / _BINARY
-    locks = _lock_folder()
-    digest = hashlib.sha256((locks / _LOCK_FILES[1]).read_bytes()).hexdigest()[:12]
+    locks = lock_folder()
+    digest = hashlib.sha256((locks / LOCK_FILES[1]).read_bytes()).hexdigest()[:12]
     target = cache_folder() / f"cdk-cli-{digest}"
     if not (target / _BINARY).exists():
         with console.status("installing the CDK CLI from the npm registry"):
@@ -81,18 +81,12 @@ def installed_cdk(project: Project, console: Console) -> Path:
     return target / _BINARY
 
 
-def _lock_folder() -> Path:
-    """Return the folder with package.json and its lock file: in the package in a wheel, the checkout otherwise."""
-    packaged = Path(__file__).parent / "cdk_cli"
-    return packaged if packaged.is_dir() else Path(__file__).parents[3]
-
-
 def _install(locks: Path, target: Path) -> None:
     """Install into a new folder and rename it, so that `target` is complete or does not exist."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix="installing-") as folder:
-            for name in _LOCK_FILES:
+            for name in LOCK_FILES:
                 shutil.copy(locks / name, folder)
             command = [*_npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
             done = subprocess.run(command, cwd=folder, env=_with_node(), capture_output=True, text=True, check=False)
@@ -125,8 +119,10 @@ def _npm() -> list[str]:
 
 
 def _with_node() -> dict[str, str]:
+    """Return the environment with this Python, which cdk.json calls `python3`, and this Node first on the path."""
     node = node_of_environment()
-    return {**os.environ, "PATH": f"{node.parent}:{os.environ['PATH']}"} if node else dict(os.environ)
+    folders = [*([str(node.parent)] if node else []), str(Path(sys.executable).parent), os.environ["PATH"]]
+    return {**os.environ, "PATH": ":".join(folders)}
 
 
 def _folder_with_app(project: Project, fleet_file: Path) -> Path:

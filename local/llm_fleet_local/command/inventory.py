@@ -31,7 +31,7 @@ class Inventory:
 
     def show(self) -> None:
         """Print all tables."""
-        self._console.rule("resources, from the service APIs", align="left")
+        self._console.rule("resources in the emulator, of all fleets in this region", align="left")
         sagemaker = self._client("sagemaker")
         names = [summary["ClusterName"] for summary in sagemaker.list_clusters()["ClusterSummaries"]]
         clusters = [sagemaker.describe_cluster(ClusterName=name) for name in names]
@@ -87,7 +87,8 @@ class Inventory:
             self._console.print(f"and {len(targets) - shown.row_count} more; --verbose lists them\n")
         if targets:
             self._console.print(
-                f"shell on the first node, on AWS:\n  aws ssm start-session --target {targets[0]}\n",
+                f"on AWS, such a command opens a shell on a node (this ID exists in the emulator only):\n"
+                f"  aws ssm start-session --target {targets[0]}\n",
                 soft_wrap=True,
             )
 
@@ -141,7 +142,7 @@ def _mounts(group: dict[str, Any]) -> list[str]:
 def _hooks(cluster: dict[str, Any]) -> list[str]:
     """The lifecycle script of each group, and its hook."""
     return [
-        f"{group['InstanceGroupName']} runs {script}, by {hook}"
+        f"nodes of {group['InstanceGroupName']} run the lifecycle script {script} ({hook})"
         for group in cluster["InstanceGroups"]
         for hook in ("OnInitComplete", "OnCreate")
         if (script := group.get("LifeCycleConfig", {}).get(hook))

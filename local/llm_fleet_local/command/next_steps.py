@@ -19,8 +19,9 @@ def next_steps(console: Console, *, fleet_file: Path, endpoint: str, region: str
         f"""This was deployed to a local emulation: no AWS account was used, no node was started, and it cost nothing.
 It shows that the templates resolve, deploy in order and request the resources of {file} from the services.
 
-Look around:     {variables(endpoint)} \\
-                   aws --region {region} {look}
+Query it:        {variables(endpoint)} \\
+                   aws --region {region} {look}    (requires the AWS CLI)
+Compare:         with these variables, llm-fleet plan {file} shows what a change of the file would do
 Change it:       edit the file and run the command again; only changed stacks are updated
 All details:     llm-fleet local deploy {file} --verbose
 Stop it:         llm-fleet local stop
