@@ -28,7 +28,7 @@ def add_to(verbs: Verbs) -> None:
         examples=("local up", "local up --directory ../other-project"),
     )
     _add_directory(verb)
-    verb.set_defaults(run=lambda given: _run("up", given.directory))
+    verb.set_defaults(run=_up)
 
     verb = add_verb(
         commands,
@@ -38,7 +38,7 @@ def add_to(verbs: Verbs) -> None:
     )
     add_file(verb, argument=True)
     verb.add_argument("--verbose", action="store_true", help="show the output of the CDK CLI, all nodes and all files")
-    verb.set_defaults(run=lambda given: _run("deploy", file_of(given), verbose=given.verbose))
+    verb.set_defaults(run=_deploy)
 
     verb = add_verb(
         commands,
@@ -48,7 +48,7 @@ def add_to(verbs: Verbs) -> None:
     )
     _add_directory(verb)
     verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.set_defaults(run=lambda given: _run("status", given.directory, as_json=given.json))
+    verb.set_defaults(run=_status)
 
     verb = add_verb(
         commands,
@@ -58,7 +58,7 @@ def add_to(verbs: Verbs) -> None:
     )
     add_file(verb, argument=True)
     verb.add_argument("--unprotect", action="store_true", help="turn off termination protection first")
-    verb.set_defaults(run=lambda given: _run("destroy", file_of(given), unprotect=given.unprotect))
+    verb.set_defaults(run=_destroy)
 
     verb = add_verb(
         commands,
@@ -67,7 +67,7 @@ def add_to(verbs: Verbs) -> None:
         examples=("local stop", "local stop --directory ../other-project"),
     )
     _add_directory(verb)
-    verb.set_defaults(run=lambda given: _run("stop", given.directory))
+    verb.set_defaults(run=_stop)
     _add_serve(commands)
 
 
@@ -98,7 +98,31 @@ def _add_serve(commands: Verbs) -> None:
         "--token-seconds", type=_of("seconds"), default=0.05, help="seconds for each token (default: 0.05)"
     )
     verb.add_argument("--until-input-ends", action="store_true", help="also stop when standard input ends")
-    verb.set_defaults(run=lambda given: _run("serve", given))
+    verb.set_defaults(run=_serve)
+
+
+def _up(given: argparse.Namespace) -> int:
+    return _run("up", given.directory)
+
+
+def _deploy(given: argparse.Namespace) -> int:
+    return _run("deploy", file_of(given), verbose=given.verbose)
+
+
+def _status(given: argparse.Namespace) -> int:
+    return _run("status", given.directory, as_json=given.json)
+
+
+def _destroy(given: argparse.Namespace) -> int:
+    return _run("destroy", file_of(given), unprotect=given.unprotect)
+
+
+def _stop(given: argparse.Namespace) -> int:
+    return _run("stop", given.directory)
+
+
+def _serve(given: argparse.Namespace) -> int:
+    return _run("serve", given)
 
 
 def _of(name: str) -> Callable[[str], Any]:
