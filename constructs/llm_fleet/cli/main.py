@@ -127,13 +127,15 @@ def _parser() -> argparse.ArgumentParser:
 def _validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
     from llm_fleet.catalog.data_file import loaded_data_files
+    from llm_fleet.cli.facts import check_with_account_facts
     from llm_fleet.cli.facts.ages import note_of_old, old_files
     from llm_fleet.cli.screen import counted, print_notes
     from llm_fleet.fleet_file.load import load_fleet
 
     path = file_of(arguments)
     fleet = load_fleet(path)
-    old = old_files(loaded_data_files(), arguments.today)
+    used = loaded_data_files()
+    old = old_files((*used, *check_with_account_facts(fleet, path)), arguments.today)
     counts = {
         "cluster": len(fleet.clusters),
         "node": sum(cluster.node_count for cluster in fleet.clusters.values()),

@@ -296,3 +296,4 @@ class FactsCode(AnyCode):
     """One mistake, one code. The string after the code is its title in the docs."""
 
     UNKNOWN_NAME = "LF1240", "an unknown name of facts"
+    ACCOUNT_FILE = "LF1241", "an invalid file of an account's facts"

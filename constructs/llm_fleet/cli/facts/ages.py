@@ -9,6 +9,8 @@ from llm_fleet.cli.screen import Screen, Tone, Toned, counted
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import FactsCode
 
+ACCOUNT_FILE = "llm-fleet-facts.json"
+"""Name of the file next to the fleet file that `llm-fleet facts refresh` writes."""
 OLD_DAYS = 182
 """Facts older than half a year are reported."""
 _NARROW = 120
@@ -34,15 +36,16 @@ def note_of_old(old: Sequence[DataFile], today: date) -> Iterator[str]:
         )
 
 
-def facts_named(names: Sequence[str] | None) -> list[DataFile]:
-    """Return the files of facts and the sources of prices of those names (`None`: all), the oldest first.
+def facts_named(names: Sequence[str] | None, *, of_account: Iterable[DataFile] = ()) -> list[DataFile]:
+    """Return the files of facts, sources of prices and facts `of_account` of those names (`None`: all), the oldest
+    first.
 
     Raises `FleetError` (LF1240) for an unknown name.
     """
     from llm_fleet.catalog.ec2_instances import price_sources
     from llm_fleet.rules.values import did_you_mean
 
-    known = {one.name: one for one in (*every_data_file(), *price_sources())}
+    known = {one.name: one for one in (*every_data_file(), *price_sources(), *of_account)}
     for name in names or ():
         if name not in known:
             refuse(
