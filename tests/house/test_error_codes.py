@@ -13,6 +13,7 @@ from llm_fleet.rules.feature_codes import (
     NodesCode,
     PeopleCode,
     PlanCode,
+    RetainedCode,
     SageMakerCode,
 )
 from llm_fleet.rules.problem import AnyCode
@@ -47,6 +48,7 @@ LISTS: tuple[type[AnyCode], ...] = (
     AlarmCode,
     PeopleCode,
     FactsCode,
+    RetainedCode,
 )
 CODES = [code for codes in LISTS for code in codes]
 

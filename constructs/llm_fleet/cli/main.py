@@ -20,6 +20,7 @@ from llm_fleet.cli import (
     nodes,
     parallelcluster,
     plan,
+    retained,
     upgrade,
 )
 from llm_fleet.cli.place import FILE_RULE, add_file, file_of
@@ -108,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         local,
         check,
         plan,
+        retained,
         nodes,
         connect,
         logs,

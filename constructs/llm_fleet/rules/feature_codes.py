@@ -154,6 +154,15 @@ class PeopleCode(AnyCode):
     SESSION = "LF1220", "a setting that Session Manager rejects"
 
 
+class RetainedCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    ID_UNKNOWN = "LF1239", "an id that no retained resource of the fleet has"
+    STILL_DEPLOYED = "LF1231", "a change of retained resources while the fleet is deployed"
+    SEVERAL = "LF1236", "several retained resources for one key of the fleet file"
+    BUCKET_UNNAMED = "LF1237", "an existing bucket without its name"
+
+
 class CommandCode(AnyCode):
     """One mistake, one code. The string after the code is its title in the docs."""
 
