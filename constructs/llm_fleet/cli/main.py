@@ -17,6 +17,7 @@ from llm_fleet.cli import (
     local,
     logs,
     mirror,
+    new,
     nodes,
     parallelcluster,
     plan,
@@ -86,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
+    new.add_to(verbs)
     importing.add_to(verbs)
     verb = add_verb(
         verbs,

@@ -185,6 +185,8 @@ class CommandCode(AnyCode):
     NO_LOCAL = "LF1014", "the packages of llm-fleet[local] are not installed, which local deployments require"
     LOCAL_FAILED = "LF1015", "a local deployment that cannot continue"
 
+    NEW_IN_THE_WAY = "LF1230", "a directory for a new project that is not empty"
+
     @property
     def is_of_aws(self) -> bool:
         """Whether AWS could not be queried, so that the result is unknown."""
