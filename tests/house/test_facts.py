@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from llm_fleet.catalog.data_file import every_data_file
-from llm_fleet.catalog.ec2_instances import price_sources
+from llm_fleet.catalog.ec2_instances import fallback_region, price_sources, prices
+from llm_fleet.catalog.hyperpod import instances
+from llm_fleet.needs.fleet_cost import services_of
+from llm_fleet.needs.machines import MachineService
 
 DATA = Path(__file__).parents[2] / "constructs" / "llm_fleet" / "catalog" / "data"
 NAMES = [path.relative_to(DATA).with_suffix("").as_posix() for path in sorted(DATA.rglob("*.json"))]
@@ -71,3 +74,15 @@ def test_the_table_of_prices_is_not_older_than_its_sources() -> None:
     (table,) = (one for one in every_data_file() if one.name == "prices")
     assert table.checked
     assert all(one.checked and one.checked <= table.checked and one.what for one in price_sources())
+
+
+def test_the_page_of_plan_lists_the_accelerators_of_hyperpod_without_a_price() -> None:
+    services = services_of(MachineService.HYPERPOD)
+    missing = {
+        name.split(".")[1]
+        for name, one in instances().items()
+        if one.accelerator and prices().find(services, name, fallback_region()) is None
+    }
+    page = (DATA.parents[3] / "docs" / "commands" / "plan.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"prices of these HyperPod instances: ([^.]*)\.", page)
+    assert re.split(r",\s+", listed) == sorted(missing)

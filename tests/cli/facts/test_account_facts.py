@@ -147,6 +147,10 @@ def test_validate_reports_an_instance_type_that_the_az_does_not_offer(run: Run, 
     (problem,) = json.loads(out)["problems"]
     assert problem["allowed"] == "usw2-az2"
     assert problem["where"].startswith("clusters.fast.queues.trn1")
+    document = json.loads((folder / NAME).read_text())
+    del document["zones"]  # As if the call for AZs was denied.
+    (folder / NAME).write_text(json.dumps(document))
+    assert run("validate")[0] == 1
     changed(folder, offerings={"trn2.48xlarge": []})  # Nothing about the fleet's type is known.
     assert run("validate")[0] == 0
 

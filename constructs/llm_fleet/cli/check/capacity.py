@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic
-from llm_fleet.fleet_file.check_network import endpoint_features
+from llm_fleet.fleet_file.check_network import endpoint_features, zones_of_network
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of
 from llm_fleet.rules.account.instance_capacity import (
@@ -59,12 +59,6 @@ def requested_machines(fleet: Fleet) -> list[Machines]:
         for one in machines_of(fleet)
         if one.instance_type and one.count and one.availability_zone_ids and one.capacity not in _BOUGHT
     ]
-
-
-def zones_of_network(fleet: Fleet) -> tuple[str, ...]:
-    """Return the AZ ids of the network, those of load balancers last; none without a network."""
-    network = fleet.network
-    return () if network is None else (*network.zones, *network.load_balancer_zone_ids)
 
 
 def zone_names(account: Account) -> dict[str, str]:

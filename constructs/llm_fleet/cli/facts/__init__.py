@@ -112,7 +112,7 @@ def check_with_account_facts(fleet: "Fleet", file: Path) -> "tuple[DataFile, ...
     path = file.parent / ACCOUNT_FILE
     if not path.is_file():
         return ()
-    from llm_fleet.cli.facts.account_facts import check_account_facts
+    from llm_fleet.cli.facts.account_check import check_account_facts
     from llm_fleet.cli.facts.account_file import read_account_file
     from llm_fleet.fleet_file.document import parse, read_text
     from llm_fleet.rules.problem import raise_problems

@@ -1,20 +1,19 @@
-"""`llm-fleet facts refresh`: reads facts from an account; and the check of a fleet against them."""
+"""`llm-fleet facts refresh`: reads facts from an account."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
 from llm_fleet.catalog.ec2_instances import prices
-from llm_fleet.cli.check.capacity import requested_machines, zone_names, zones_of_network, zones_with
+from llm_fleet.cli.check.capacity import zone_names, zones_with
 from llm_fleet.cli.check.question import Account
 from llm_fleet.cli.clients import AwsRefusal
+from llm_fleet.cli.facts.account_check import machines_on_ec2
 from llm_fleet.cli.facts.account_file import AccountFacts, Kind, read_account_file
 from llm_fleet.cli.plan.price_file import RefreshedPrices
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import cost_of
-from llm_fleet.needs.machines import Machines
-from llm_fleet.rules.account.instance_capacity import check_offering, check_zones_of_account
 from llm_fleet.rules.problem import Problem
 
 
@@ -71,7 +70,7 @@ def _with_zones(account: Account, fleet: Fleet, facts: AccountFacts, remarks: li
 
 
 def _with_offerings(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
-    types = sorted({one.ec2_type for one in _on_ec2(fleet)})
+    types = sorted({one.ec2_type for one in machines_on_ec2(fleet)})
     return replace(facts, offerings={name: tuple(sorted(zones_with(account, name, types))) for name in types})
 
 
@@ -86,35 +85,3 @@ _READERS: Mapping[Kind, _Read] = {
     Kind.OFFERINGS: _with_offerings,
     Kind.PRICES: _with_prices,
 }
-
-
-def _on_ec2(fleet: Fleet) -> list[Machines]:
-    """Return the instances of EC2. SageMaker's capacity is separate, so EC2's offerings prove nothing about it."""
-    return [one for one in requested_machines(fleet) if one.service.on_ec2]
-
-
-def check_account_facts(fleet: Fleet, facts: AccountFacts) -> Iterator[Problem]:
-    """Yield what the account does not have, by the rules of `llm-fleet check`, in keys of the fleet file.
-
-    Facts of another Region are not used.
-    """
-    if facts.region != fleet.region:
-        return
-    if Kind.ZONES in facts.checked:
-        zones = tuple(dict.fromkeys(zones_of_network(fleet)))
-        for problem in check_zones_of_account(zones, there=facts.zones, region=facts.region):
-            yield _dated(problem, facts.checked[Kind.ZONES])
-    for one in _on_ec2(fleet):
-        offered = facts.offerings.get(one.ec2_type)
-        if offered is not None:
-            known = [zone for zone in one.availability_zone_ids if zone in facts.zones]
-            for problem in check_offering(
-                one.instance_type, known, offered=offered, owner=one.owner, path=one.path, region=facts.region
-            ):
-                yield _dated(problem, facts.checked[Kind.OFFERINGS])
-
-
-def _dated(problem: Problem, day: date) -> Problem:
-    return replace(
-        problem, remedy=f"{problem.remedy}; this is the state of {day}: `llm-fleet facts refresh` reads it again"
-    )

@@ -5,14 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_fleet.catalog.ec2_instances import Price, PriceQuestion, price_list_region, price_question
 from llm_fleet.cli.clients import AwsClients, aws_errors_reported
 from llm_fleet.cli.screen import progress
 from llm_fleet.cli.verb import refuse
-from llm_fleet.needs.fleet_cost import CostLine
 from llm_fleet.rules.feature_codes import PlanCode
+
+if TYPE_CHECKING:
+    from llm_fleet.needs.fleet_cost import CostLine  # A fleet with prices of its account is validated without costs.
 
 _FORMAT = 1
 _FILE_UNITS = ("hour", "gb-month")
@@ -99,7 +101,7 @@ _SOURCE = "AWS Price List, GetProducts"
 class RefreshedPrices:
     """Prices from AWS for the items of a fleet, and items without a price."""
 
-    def __init__(self, lines: Iterable[CostLine], region: str) -> None:
+    def __init__(self, lines: "Iterable[CostLine]", region: str) -> None:
         """Query each item once. Raises `AwsRefusal`, or `FleetError` (LF1084) for an invalid response."""
         self.prices: list[Price] = []
         self.unknown: list[str] = []
