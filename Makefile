@@ -12,11 +12,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export UV_PYTHON_DOWNLOADS := never
 # Write bytecode: otherwise each synth compiles all modules again, which takes a second.
 export PYTHONDONTWRITEBYTECODE :=
-SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/drill/stand_ins/programs/*' 'local/drill/image/recipe/files/*/bin/*'
+SHELL_FILES := '*.sh' '*.sbatch' .ci/run 'local/llm_fleet_local/drill/stand_ins/programs/*' 'local/llm_fleet_local/drill/image/recipe/files/*/bin/*'
 uv := .tools/uv/bin/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-stop drill drill-stop scenarios test test-local real-parts lint types checkov nightly docs bench golden house clean
+.PHONY: help setup demo demo-stop drill drill-stop scenarios test test-local real-parts lint types checkov nightly docs bench golden release house clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -24,21 +24,21 @@ help: ## list the commands
 setup: .venv/.ready node_modules/.ready .tools/parallelcluster/.ready ## install Python packages, Node and the CDK CLI into this folder
 
 demo: setup ## deploy FLEET to the AWS emulator with the real CDK CLI and list the resources; VERBOSE=1 shows everything
-	@.venv/bin/python -m tools.demo up $(FLEET) $(if $(VERBOSE),--verbose)
+	@llm-fleet local deploy $(FLEET) $(if $(VERBOSE),--verbose)
 
 demo-stop: ## stop the AWS emulator of the demo
-	@.venv/bin/python -m tools.demo stop
+	@llm-fleet local stop
 
 drill: setup .tools/training/.ready ## as root: start a real Slurm cluster on this machine with the lifecycle scripts, train, lose a node, resume
-	@.venv/bin/python -m local.drill show --fleet $(DRILL_FLEET)
+	@.venv/bin/python -m llm_fleet_local.drill show --fleet $(DRILL_FLEET)
 
 drill-stop: ## remove what killed drills left behind
-	@[ ! -e .drill/clusters ] || .venv/bin/python -m local.drill sweep
+	@[ ! -e .drill/clusters ] || .venv/bin/python -m llm_fleet_local.drill sweep
 
 scenarios: setup .tools/training/.ready ## as root: the tests that need root, and all scenarios of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios create nodes: run them as root"; exit 1; }
 	@.venv/bin/python -m pytest -m root tests/local/drill tests/lifecycle_scripts
-	@.venv/bin/python -m pytest local/drill/scenarios
+	@.venv/bin/python -m pytest local/llm_fleet_local/drill/scenarios
 
 test: setup .tools/training/.ready ## run all tests, in two processes
 	@.venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -72,16 +72,22 @@ docs: setup ## build the docs site into ./site; a warning fails it
 
 bench: setup ## measure the speed of synth; as root also of the nodes, from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
-	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m local.drill bench; else echo "run as root to measure the speed of the nodes"; fi
+	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m llm_fleet_local.drill bench; else echo "run as root to measure the speed of the nodes"; fi
 
 golden: setup ## write the golden templates and generated files again
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
+
+release: setup ## build the wheel and the sdist into dist/ and check them; TAG=v0.1.0 must be the version of pyproject.toml
+	@[ -z "$(TAG)" ] || [ "$(TAG)" = "v$$($(uv) version --short)" ] || { echo "the tag $(TAG) is not v$$($(uv) version --short)"; exit 1; }
+	@rm -rf dist
+	@$(uv) build --quiet --out-dir dist
+	@.venv/bin/python -m twine check --strict dist/*
 
 house: setup ## count files, lines and declarations of fields against their targets
 	@.venv/bin/python -m tools.house
 
 clean: drill-stop ## remove what setup, synth and drills made
-	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .demo .drill
+	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .llm-fleet .drill
 
 $(uv):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llm-fleet needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": name another with PYTHON=python3.11")'
@@ -96,10 +102,10 @@ $(uv):
 	@PYTHONPATH=constructs:stacks .venv/bin/python -O -c 'import llm_fleet_stacks as s; from pkgutil import resolve_name, iter_modules; [resolve_name(m.name) for m in iter_modules(s.__path__, "llm_fleet_stacks.")]'
 	@touch $@
 
-# ParallelCluster's own schema and validators, for the AWS emulator and the tests: see local/parallelcluster.
-.tools/parallelcluster/.ready: local/parallelcluster/pyproject.toml local/parallelcluster/uv.lock | $(uv)
+# ParallelCluster's own schema and validators, for the AWS emulator and the tests: see local/llm_fleet_local/parallelcluster.
+.tools/parallelcluster/.ready: local/llm_fleet_local/parallelcluster/pyproject.toml local/llm_fleet_local/parallelcluster/uv.lock | $(uv)
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.tools/parallelcluster $(uv) sync --quiet --locked --compile-bytecode \
-		--project local/parallelcluster --python $(PYTHON)
+		--project local/llm_fleet_local/parallelcluster --python $(PYTHON)
 	@touch $@
 
 # checkov pins other versions of boto3 and other packages.

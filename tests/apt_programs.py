@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from local.drill.stand_ins.apt_repository import NEEDED
+from llm_fleet_local.drill.stand_ins.apt_repository import NEEDED
 
 needs_apt = pytest.mark.skipif(
     any(shutil.which(name) is None for name in (*NEEDED, "apt-get", "dpkg")),

@@ -22,7 +22,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.lifecycle import lifecycle_bundle, script_folder
-from local.parallelcluster.fixture import oracle as oracle
+from llm_fleet_local.parallelcluster.fixture import oracle as oracle
 from tests.examples_made import ExamplesMade
 
 LONGEST_FIRST = (

@@ -38,7 +38,14 @@ def commands(
             choices: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             for name, verb in choices.items():
                 inner = list(commands(verb, f"{before} {name}"))
-                yield from inner or [(f"{before} {name}", helps.get(name, ""), verb)]
+                if not inner or not _requires_command(verb):
+                    yield f"{before} {name}", helps.get(name, ""), verb
+                yield from inner
+
+
+def _requires_command(verb: argparse.ArgumentParser) -> bool:
+    """Return whether `verb` does nothing without a subcommand."""
+    return any(one.required for one in verb._actions if isinstance(one, argparse._SubParsersAction))  # pyright: ignore[reportPrivateUsage]
 
 
 def _verb(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
@@ -49,7 +56,8 @@ def _verb(name: str, summary: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _row(action: argparse.Action) -> Iterator[tuple[str, str]]:
-    if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:  # pyright: ignore[reportPrivateUsage]
+    hidden = (argparse._HelpAction, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage]
+    if isinstance(action, hidden) or action.help == argparse.SUPPRESS:
         return
     value = _value(action)
     names = ", ".join(f"{name} {value}".strip() for name in action.option_strings) or value

@@ -10,6 +10,7 @@ from typing import Any
 from tools.make_instances import ROOT, ec2_types, facts_of
 
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/ec2_instances.json"
+_WHAT = "EC2 instance types: processors, memory, accelerators, network"
 _CHECKED = "2026-11-20"
 _SOURCE = "EC2 DescribeInstanceTypes as bundled with moto 5.2.5, by tools/make_ec2_instances.py"
 
@@ -38,7 +39,10 @@ def document() -> str:
         name: ec2_facts_of(answer) | _WITHOUT_NEURON_INFO.get(name, {}) for name, answer in sorted(ec2_types().items())
     }
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(values)}" for name, values in facts.items())
-    head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    head = (
+        f'{{\n  "what": {json.dumps(_WHAT)},\n  "source": {json.dumps(_SOURCE)},\n'
+        f'  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    )
     return f"{head}{lines}\n  }}\n}}\n"
 
 

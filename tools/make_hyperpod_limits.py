@@ -13,6 +13,7 @@ from typing import Any
 from botocore.session import get_session
 
 TARGET = Path(__file__).parents[1] / "constructs/llm_fleet/catalog/data/hyperpod_limits.json"
+WHAT = "limits of the fields of CreateCluster"
 CHECKED = "2026-11-20"
 _NAMES = {"min": "minimum", "max": "maximum", "pattern": "pattern"}
 """The fields of `Limit`, by the names in botocore's models."""
@@ -46,7 +47,10 @@ def document() -> str:
     shape: Any = get_session().get_service_model("sagemaker").operation_model("CreateCluster").input_shape
     lines = ",\n".join(f"    {json.dumps(path)}: {json.dumps(limits)}" for path, limits in constraints(shape))
     source = "CreateCluster of botocore's SageMaker model, by tools/make_hyperpod_limits.py"
-    head = f'{{\n  "source": {json.dumps(source)},\n  "checked": {json.dumps(CHECKED)},\n  "facts": {{\n'
+    head = (
+        f'{{\n  "what": {json.dumps(WHAT)},\n  "source": {json.dumps(source)},\n'
+        f'  "checked": {json.dumps(CHECKED)},\n  "facts": {{\n'
+    )
     return f"{head}{lines}\n  }}\n}}\n"
 
 

@@ -16,6 +16,7 @@ from botocore.session import get_session
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/instances.json"
 OVERRIDES = ROOT / "tools/instance_overrides.json"
+WHAT = "HyperPod instance types: processors, memory, accelerators, EFA"
 SOURCE = (
     "names: ClusterInstanceType of botocore's SageMaker model; architecture, vcpus, memory_gib, accelerator, "
     "accelerators, efa_interfaces, network_cards and threads_per_core: EC2 DescribeInstanceTypes as bundled with moto; "
@@ -73,7 +74,10 @@ def document() -> str:
     """Return the data file's text: one type a line, so that a change reads well in a diff."""
     checked = json.loads(OVERRIDES.read_text(encoding="utf-8"))["checked"]
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(facts)}" for name, facts in catalog().items())
-    head = f'{{\n  "source": {json.dumps(SOURCE)},\n  "checked": {json.dumps(checked)},\n  "facts": {{\n'
+    head = (
+        f'{{\n  "what": {json.dumps(WHAT)},\n  "source": {json.dumps(SOURCE)},\n'
+        f'  "checked": {json.dumps(checked)},\n  "facts": {{\n'
+    )
     return f"{head}{lines}\n  }}\n}}\n"
 
 

@@ -12,8 +12,9 @@ PLACE = ROOT / "constructs" / "llm_fleet" / "catalog" / "data" / "job_settings.j
 def text() -> str:
     """Return the file as it should be."""
     document = {
+        "what": "settings of the training stages' batch files",
         "source": "lifecycle_scripts/jobs, by tools/make_job_settings.py (`make golden`)",
-        "checked": "at every run of the tests",
+        "checked": None,
         "facts": {"run": _facts(RUN), "stages": {name: _facts(name) for name in ORDER}},
     }
     return json.dumps(document, indent=2) + "\n"

@@ -26,8 +26,9 @@ def text() -> str:
         for step in every_step().values()
     }
     document = {
+        "what": "steps of nodes: roles, order",
         "source": "lifecycle_scripts/llm_fleet_node/steps, by tools/make_node_steps.py (`make golden`)",
-        "checked": "at every run of the tests",
+        "checked": None,
         "facts": facts,
     }
     return json.dumps(document, indent=2) + "\n"

@@ -1,7 +1,7 @@
 """Writes catalog/data/parallelcluster_schema.json: `python -m tools.make_parallelcluster_schema` (`--check` compares).
 
-The facts are those of ParallelCluster's own schema, which local/parallelcluster/inside/describe_schema.py prints in its
-environment.
+The facts are those of ParallelCluster's own schema, which
+local/llm_fleet_local/parallelcluster/inside/describe_schema.py prints in its environment.
 """
 
 import json
@@ -12,6 +12,7 @@ from tools.synth_environment import ROOT
 
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/parallelcluster_schema.json"
 _PYTHON = ROOT / ".tools/parallelcluster/bin/python"
+_WHAT = "keys of ParallelCluster's configuration"
 _CHECKED = "2026-11-20"
 _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/make_parallelcluster_schema.py"
 
@@ -19,13 +20,16 @@ _SOURCE = "ClusterSchema of the package aws-parallelcluster 3.16.1, by tools/mak
 def text() -> str:
     """Return the data file's text: one key per line, so that a diff is readable."""
     listed = subprocess.run(
-        [str(_PYTHON), str(ROOT / "local/parallelcluster/inside/describe_schema.py")],
+        [str(_PYTHON), str(ROOT / "local/llm_fleet_local/parallelcluster/inside/describe_schema.py")],
         check=True,
         capture_output=True,
         text=True,
     ).stdout
     lines = ",\n".join(f"    {json.dumps(key)}: {json.dumps(facts)}" for key, facts in json.loads(listed).items())
-    head = f'{{\n  "source": {json.dumps(_SOURCE)},\n  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    head = (
+        f'{{\n  "what": {json.dumps(_WHAT)},\n  "source": {json.dumps(_SOURCE)},\n'
+        f'  "checked": {json.dumps(_CHECKED)},\n  "facts": {{\n'
+    )
     return f"{head}{lines}\n  }}\n}}\n"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from botocore.session import get_session
 
 TARGET = Path(__file__).parents[1] / "constructs/llm_fleet/catalog/data/training_job_limits.json"
+WHAT = "limits of CreateTrainingJob, and its instance types"
 CHECKED = "2026-11-22"
 _NAMES = {"min": "minimum", "max": "maximum", "pattern": "pattern"}
 """The fields of `Limit`, by the names in botocore's models."""
@@ -75,7 +76,8 @@ def document() -> str:
         "CreateTrainingJob and TrainingInstanceType of botocore's SageMaker model, by tools/make_training_job_facts.py"
     )
     return (
-        f'{{\n  "source": {json.dumps(source)},\n  "checked": {json.dumps(CHECKED)},\n  "facts": {{\n'
+        f'{{\n  "what": {json.dumps(WHAT)},\n  "source": {json.dumps(source)},\n'
+        f'  "checked": {json.dumps(CHECKED)},\n  "facts": {{\n'
         f'    "limits": {{\n{fields}\n    }},\n    "instances": {{\n{types}\n    }}\n  }}\n}}\n'
     )
 

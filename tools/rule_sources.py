@@ -35,18 +35,20 @@ _FORMS = {
 tests/aws/services/cloudformation/<file>.snapshot.json; `emulation` is a limit of the emulator's own, which AWS does not
 have."""
 _EVERY_MODULE = (
-    "local/aws/functions/",
-    "local/aws/resources/custom/",
-    "local/aws/resources/hooks/",
-    "local/aws/resources/moto_fixes/",
-    "local/aws/stacks/",
-    "local/aws/template/",
-    "local/serving/proxy/",
+    "local/llm_fleet_local/aws/functions/",
+    "local/llm_fleet_local/aws/resources/custom/",
+    "local/llm_fleet_local/aws/resources/hooks/",
+    "local/llm_fleet_local/aws/resources/moto_fixes/",
+    "local/llm_fleet_local/aws/stacks/",
+    "local/llm_fleet_local/aws/template/",
+    "local/llm_fleet_local/serving/proxy/",
 )
 """Each module of these folders emulates something."""
-_WHOLE_FILES = re.compile(r"local/drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))")
+_WHOLE_FILES = re.compile(
+    r"local/llm_fleet_local/drill/(stand_ins/programs/.*|platforms/.*\.sh|image/recipe/.*\.(c|sh))"
+)
 _DRILL_ITSELF = re.compile(
-    r"local/drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
+    r"local/llm_fleet_local/drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
     r"|(__main__|bench|cli|fingerprint|journal|keeper|live|mirror|relay|services|session|show|slurm|starts|talk|until"
     r"|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
 )
@@ -57,14 +59,14 @@ _ON_NODES = re.compile(
 )
 """Calls that act on a node instead of a platform."""
 _HELPERS = (
-    "local/drill/image/recipe/base.sh",
-    "local/drill/image/recipe/last.sh",
-    "local/drill/platforms/node_files.py",
-    "local/aws/stacks/definition.py",
-    "local/aws/template/finding.py",
-    "local/aws/template/lookups.py",
+    "local/llm_fleet_local/drill/image/recipe/base.sh",
+    "local/llm_fleet_local/drill/image/recipe/last.sh",
+    "local/llm_fleet_local/drill/platforms/node_files.py",
+    "local/llm_fleet_local/aws/stacks/definition.py",
+    "local/llm_fleet_local/aws/template/finding.py",
+    "local/llm_fleet_local/aws/template/lookups.py",
 )
-"""Modules with values and without rules; the source of `base.sh` is in local/drill/image/image.py."""
+"""Modules with values and without rules; the source of `base.sh` is in local/llm_fleet_local/drill/image/image.py."""
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
@@ -92,11 +94,15 @@ class Rule:
 def rules() -> Iterator[Rule]:
     """Yield every place that applies a rule."""
     for path, text in texts().items():
-        if path.startswith(("local/aws/", "local/serving/")) and path.endswith(".py"):
+        if path.startswith(("local/llm_fleet_local/aws/", "local/llm_fleet_local/serving/")) and path.endswith(".py"):
             yield from rules_of_module(path, text)
-        elif path.startswith("local/aws/resources/types/") and path.endswith(".yaml"):
+        elif path.startswith("local/llm_fleet_local/aws/resources/types/") and path.endswith(".yaml"):
             yield from _tables(path, text)
-        elif path.startswith("local/drill/") and path.endswith(".py") and not _DRILL_ITSELF.fullmatch(path):
+        elif (
+            path.startswith("local/llm_fleet_local/drill/")
+            and path.endswith(".py")
+            and not _DRILL_ITSELF.fullmatch(path)
+        ):
             yield from rules_of_module(path, text)
         elif _WHOLE_FILES.fullmatch(path) and path not in _HELPERS:
             yield Rule(f"{path}:1", _comments(text))
@@ -117,8 +123,12 @@ def wrong_with(source: str) -> str:
 def rules_of_module(path: str, text: str) -> Iterator[Rule]:
     """Yield what a module refuses, and what it does on nodes in the place of a platform."""
     tree = ast.parse(text)
-    is_drill = path.startswith("local/drill/")
-    if path.startswith((*_EVERY_MODULE, "local/drill/")) and path not in _HELPERS and not path.endswith("__init__.py"):
+    is_drill = path.startswith("local/llm_fleet_local/drill/")
+    if (
+        path.startswith((*_EVERY_MODULE, "local/llm_fleet_local/drill/"))
+        and path not in _HELPERS
+        and not path.endswith("__init__.py")
+    ):
         yield Rule(f"{path}:1", text)
     lines = text.splitlines()
     refusing = [

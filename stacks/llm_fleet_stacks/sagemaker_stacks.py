@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.references import topic_of
@@ -205,7 +204,7 @@ class TrainingJobStack(FleetStack):
             "Job",
             job=_in_fleet(config, ground),
             network=ground.network_in(self),
-            bucket=cast(s3.IBucket, ground.storage.buckets[config.bucket]) if config.bucket else None,
+            bucket=ground.storage.buckets[config.bucket] if config.bucket else None,
             encryption_key=ground.storage.key,  # pyright: ignore[reportArgumentType]
             watch=followed,
             watched=config.watch if followed else None,

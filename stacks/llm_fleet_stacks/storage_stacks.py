@@ -11,7 +11,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from llm_fleet.fleet_file.check_network import endpoint_features
-from llm_fleet.fleet_file.fleet import Fleet, FleetLustre, FleetOpenZfs, NetworkConfig, StorageConfig
+from llm_fleet.fleet_file.fleet import Fleet, FleetBucket, FleetLustre, FleetOpenZfs, NetworkConfig, StorageConfig
 from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket
 from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.network.network import Network
@@ -84,14 +84,8 @@ class StorageStack(FleetStack):
         """Encrypts everything without its own key."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
         """The bucket of the buckets' access logs."""
-        self.buckets: Mapping[str, DataBucket] = {
-            name: DataBucket(
-                self,
-                f"Bucket-{name}",
-                bucket.narrowed(BucketSpec, encryption_key=bucket.encryption_key or self.key),
-                access_log_bucket=self.access_logs,
-            )
-            for name, bucket in config.buckets.items()
+        self.buckets: Mapping[str, s3.IBucket] = {
+            name: self._bucket(name, bucket) for name, bucket in config.buckets.items()
         }
         """Data and model buckets, by their names in the fleet file."""
         here = network_for(self, network)
@@ -103,6 +97,16 @@ class StorageStack(FleetStack):
         """Volumes of the OpenZFS file system, by their names in the fleet file."""
         self._lifecycle_bucket = self._make_lifecycle_bucket(fleet.name) if lifecycle_bucket else None
         self._add_outputs()
+
+    def _bucket(self, name: str, config: FleetBucket) -> s3.IBucket:
+        """Return a new bucket, or the existing one that `config` names."""
+        if config.existing:
+            key = key_of(self, f"KeyOfBucket-{name}", config.encryption_key)
+            return s3.Bucket.from_bucket_attributes(
+                self, f"Bucket-{name}", bucket_name=config.bucket_name, encryption_key=key
+            )
+        spec = config.narrowed(BucketSpec, encryption_key=config.encryption_key or self.key)
+        return cast(s3.IBucket, DataBucket(self, f"Bucket-{name}", spec, access_log_bucket=self.access_logs))
 
     @property
     def bucket_places(self) -> Mapping[str, tuple[str, str | None]]:
@@ -144,7 +148,7 @@ class StorageStack(FleetStack):
     def _by_name(self, config: StorageConfig) -> dict[str, s3.IBucket]:
         """Return the fleet's own buckets that the file names as S3 does, by those names."""
         named = {bucket.bucket_name: self.buckets[name] for name, bucket in config.buckets.items()}
-        return {name: cast(s3.IBucket, bucket) for name, bucket in named.items() if name is not None}
+        return {name: bucket for name, bucket in named.items() if name is not None}
 
     def _add_outputs(self) -> None:
         if isinstance(self.lustre, LustreFileSystem):

@@ -22,7 +22,7 @@ _APP, _LOOKED_UP = "cdk.json", "cdk.context.json"
 def app_context(folder: Path) -> dict[str, Any]:
     """Return the context of the nearest cdk.json, in `folder` or above it, with its cdk.context.json.
 
-    Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty where
+    Its feature flags decide what templates look like, and only the CDK CLI hands them to an app by itself. Empty if
     there is no such file. Raises `ValueError` for invalid JSON.
     """
     for place in (folder, *folder.parents):
@@ -31,6 +31,12 @@ def app_context(folder: Path) -> dict[str, Any]:
             looked_up = _read(place / _LOOKED_UP) if (place / _LOOKED_UP).is_file() else {}
             return {**found, **looked_up}
     return {}
+
+
+def recommended_context() -> dict[str, Any]:
+    """Return the context of llm-fleet's own cdk.json, with the recommended feature flags: in the package in a wheel,
+    that of the checkout otherwise."""
+    return app_context(Path(__file__).parent)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -59,46 +65,48 @@ def use_node_of_environment() -> None:
         os.environ.setdefault("JSII_NODE", str(node))
 
 
-def make(app: "cdk.App", file: str | Path) -> int:
-    """Make the stacks of the fleet file `file` in `app` and synthesize them; return the exit code.
+def fleet_app(fleet_file: str | Path | None = None, *, outdir: Path | None = None) -> "cdk.App":
+    """Return a CDK app with the stacks of a fleet file. Add your own stacks to it, then call its `synth()`.
 
-    Problems of the fleet are printed to standard error; the exit code is then 1.
+    `fleet_file`: default: that of `--context fleet=FILE` or of the variable `LLM_FLEET_FILE`, else `fleet.yaml`.
+    `outdir`: default: that of the CDK. The context is that of the nearest cdk.json: of `fleet_file`, if it is given,
+    else of the working directory; without one, the recommended feature flags.
+    Exits with code 1 after printing the problems if the fleet file has any.
     """
+    use_node_of_environment()
+    gc.disable()  # A synth is short, frees little memory, and would spend a tenth of its time on it.
+    import aws_cdk as cdk
+
     from llm_fleet.fleet_file.load import load_fleet
     from llm_fleet.rules.problem import FleetError
     from llm_fleet_stacks.fleet_stacks import FleetStacks
 
+    app = cdk.App(context=_context(fleet_file), outdir=None if outdir is None else str(outdir))
+    file = fleet_file or app.node.try_get_context("fleet") or os.environ.get("LLM_FLEET_FILE") or "fleet.yaml"
     try:
         FleetStacks.make(app, load_fleet(file), account=os.environ.get("CDK_DEFAULT_ACCOUNT"))
     except FleetError as error:
-        print(error, file=sys.stderr)
-        return 1
-    app.synth()
-    return 0
+        sys.exit(str(error))
+    return app
 
 
-def quicken() -> None:
-    """Disable garbage collection: a synth is short, frees little memory, and would spend a tenth of its time on it."""
-    gc.disable()
+def _context(fleet_file: str | Path | None) -> dict[str, Any]:
+    near = () if fleet_file is None else (Path(fleet_file).resolve().parent,)
+    try:
+        found = (app_context(folder) for folder in (*near, Path.cwd()))
+        return next(filter(None, found), None) or recommended_context()
+    except ValueError as error:
+        sys.exit(str(error))
 
 
-def main() -> int:
-    """Synthesize as the command line says; return the exit code."""
+def main() -> None:
+    """Synthesize as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m llm_fleet_stacks.synth", description="Synthesize a fleet file.")
     parser.add_argument("--fleet", required=True, type=Path, metavar="FILE")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
-    use_node_of_environment()
-    quicken()
-    import aws_cdk as cdk
-
-    try:
-        context = app_context(arguments.fleet.resolve().parent) or app_context(Path.cwd())
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
-    return make(cdk.App(context=context, outdir=str(arguments.out)), arguments.fleet)
+    fleet_app(arguments.fleet, outdir=arguments.out).synth()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -40,9 +40,9 @@ from llm_fleet import (
 )
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.terms import StorageKind
+from llm_fleet_local.parallelcluster.client import Oracle
 from llm_fleet_stacks.cluster_stacks import ParallelClusterStack
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local.parallelcluster.client import Oracle
 from tests.fleet_file.good_parallelcluster import edited
 from tests.made_clusters import parallel_cluster
 from tools.synth_environment import cdk_context

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from local.aws.assembly.manifest import stacks_of
+from llm_fleet_local.aws.assembly.manifest import stacks_of
 
 Json = dict[str, Any]
 

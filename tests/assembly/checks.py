@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from llm_fleet.catalog.aws_api import create_only
-from local.aws.resources.schemas import create_only_paths, schema_of, values_at
+from llm_fleet_local.aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 from tests.assembly.silent_errors import SILENT_CHECKS
 

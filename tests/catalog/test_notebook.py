@@ -8,7 +8,7 @@ import botocore.session
 import pytest
 
 from llm_fleet.catalog.notebook import notebook_facts, studio_facts
-from local.aws.resources.schemas import schema_of
+from llm_fleet_local.aws.resources.schemas import schema_of
 
 
 @pytest.fixture(scope="module")

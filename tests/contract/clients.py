@@ -8,9 +8,9 @@ from typing import Any
 from openai import AsyncOpenAI, OpenAI
 from openai.types.chat import ChatCompletionUserMessageParam
 
-from local.serving.local_service import LocalService
-from local.serving.tasks.task import Task
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.local_service import LocalService
+from llm_fleet_local.serving.tasks.task import Task
+from llm_fleet_local.serving.template.reader import TemplateReader
 
 SECONDS = 30.0
 

@@ -22,11 +22,11 @@ from llm_fleet import (
 )
 from llm_fleet.spec.model_server import AnyServer
 from llm_fleet.spec.network import NetworkSpec
-from local.serving.local_issuer import LocalIssuer, token_settings
-from local.serving.local_service import LocalService
-from local.serving.template.read_front import read_front
-from local.serving.template.read_service import choose_service, read_services
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.local_issuer import LocalIssuer, token_settings
+from llm_fleet_local.serving.local_service import LocalService
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.read_service import choose_service, read_services
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.conftest import ENVIRONMENT
 from tools.synth_environment import cdk_context
 

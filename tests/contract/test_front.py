@@ -7,13 +7,13 @@ from typing import Any
 import openai
 import pytest
 
-from local.serving.local_service import LocalService
-from local.serving.proxy.rules import Requested, first_rule
-from local.serving.template.front import Listener, Rule
-from local.serving.template.problem import NotServable
-from local.serving.template.read_front import read_front
-from local.serving.template.read_service import choose_service, read_services
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.local_service import LocalService
+from llm_fleet_local.serving.proxy.rules import Requested, first_rule
+from llm_fleet_local.serving.template.front import Listener, Rule
+from llm_fleet_local.serving.template.problem import NotServable
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.read_service import choose_service, read_services
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.contract.clients import client, send, user
 from tests.contract.conftest import Serve
 

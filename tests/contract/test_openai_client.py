@@ -8,10 +8,10 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from local.serving.local_issuer import LocalIssuer
-from local.serving.local_service import LocalService
-from local.serving.proxy.targets import State
-from local.serving.tasks.stop_sequence import Stopped
+from llm_fleet_local.serving.local_issuer import LocalIssuer
+from llm_fleet_local.serving.local_service import LocalService
+from llm_fleet_local.serving.proxy.targets import State
+from llm_fleet_local.serving.tasks.stop_sequence import Stopped
 from tests.contract.clients import async_client, client, collector_scrape, get_from_task, numbers, send, user
 from tests.contract.conftest import ISSUER, TIME_SCALE, Serve
 

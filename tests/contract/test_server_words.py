@@ -10,10 +10,10 @@ from llm_fleet.catalog.model_server import ServerSetting, server_settings
 from llm_fleet.catalog.neuron import neuron_instance
 from llm_fleet.inference.server import ServerProcess, server_process
 from llm_fleet.spec.model_server import ServerKind
-from local.serving.servers.command_words import SettingRefused
-from local.serving.servers.tgi_settings import TgiSettings, tgi_settings
-from local.serving.servers.vllm_settings import VllmSettings, vllm_settings
-from local.serving.tasks.images import kind_of_image
+from llm_fleet_local.serving.servers.command_words import SettingRefused
+from llm_fleet_local.serving.servers.tgi_settings import TgiSettings, tgi_settings
+from llm_fleet_local.serving.servers.vllm_settings import VllmSettings, vllm_settings
+from llm_fleet_local.serving.tasks.images import kind_of_image
 
 MODEL = Model(s3_uri="s3://my-models/tanuki-8b")
 INSTANCES = {ServerKind.AWS_VLLM_NEURON: "trn2.3xlarge"}

@@ -17,7 +17,7 @@ import yaml
 
 from llm_fleet.cli.plan.fleet_sections import Section
 from llm_fleet.cli.plan.stack_templates import synthesized_stacks
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import replaced, weak_references
 from tests.assembly.fleets import merge, synthesize

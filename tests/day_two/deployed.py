@@ -13,8 +13,8 @@ from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.fleet_sections import Section
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, synthesized_stacks
 from llm_fleet.cli.plan.whole_plan import difference_section
-from local.aws.assembly.report import DeploymentReport
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.assembly.report import DeploymentReport
+from llm_fleet_local.aws.client import LocalAws
 
 REGION = "us-west-2"
 Place = tuple[str, str]

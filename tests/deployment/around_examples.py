@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.inference_on_aws import lay_model
 
 Surround = Callable[[LocalAws, str], str]

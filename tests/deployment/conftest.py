@@ -7,8 +7,8 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet_local.aws.client import LocalAws
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local.aws.client import LocalAws
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT, cdk_context
 

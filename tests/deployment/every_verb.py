@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 from llm_fleet.cli.main import main
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import ParseResult, urlparse
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 
 
 class FleetOnAws:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.aws.assembly.report import DeploymentReport, StackReport
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.assembly.report import DeploymentReport, StackReport
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tests.deployment.inference_on_aws import BUCKET, InferenceOnAws, lay_model
 from tests.deployment.what_is_there import what_is_there

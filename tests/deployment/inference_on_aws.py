@@ -7,8 +7,8 @@ import json
 from functools import cached_property
 from typing import Any
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place
 from tests.lifecycle_scripts.inference_host.unpack import files_of, settings_of
 
 CLUSTER = SERVICE = "inference-chat"

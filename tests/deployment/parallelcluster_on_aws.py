@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place
 
 VERSION_TAG = "parallelcluster:version"
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from llm_fleet.fleet_file.load import load_fleet
-from local.aws.assembly.manifest import stacks_of
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.assembly.manifest import stacks_of
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.around_examples import AROUND, Around, bring, owned_buckets
 from tests.deployment.conftest import synthesize
 from tests.deployment.what_is_there import what_is_there

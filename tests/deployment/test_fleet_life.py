@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.lifecycle import lifecycle_bundle
-from local.aws.assembly.report import DeploymentReport
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.assembly.report import DeploymentReport
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import LAUNCH_POST, synthesize
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tests.deployment.what_is_there import what_is_there

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.cli.main import main
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from tests.deployment.every_verb import every_verb
 from tests.deployment.inference_life import EXAMPLE, STACK, Life, begin_life
 from tests.deployment.inference_on_aws import BUCKET, CLUSTER, PREFIX, SERVICE, InferenceOnAws

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.catalog.data_file import load
-from local.aws.reachability import Place
+from llm_fleet_local.aws.reachability import Place
 from tests.deployment.fleet_on_aws import FleetOnAws
 from tools.synth_environment import ROOT
 

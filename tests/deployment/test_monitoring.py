@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tools.synth_environment import ROOT
 

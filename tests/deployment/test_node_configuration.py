@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import ROOT, synthesize
 from tests.deployment.fleet_on_aws import FleetOnAws
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from local.aws.assembly.report import DeploymentReport
-from local.aws.client import LocalAws
-from local.aws.reachability import Reachability
+from llm_fleet_local.aws.assembly.report import DeploymentReport
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Reachability
 from tests.deployment.conftest import synthesize
 from tests.deployment.every_verb import Said, every_verb
 from tests.deployment.parallelcluster_on_aws import ParallelClusterOnAws

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tests.deployment.what_is_there import what_is_there
 from tools.synth_environment import ROOT

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from tests.deployment.conftest import synthesize
 from tests.lifecycle_scripts.notebook_instance.throwaway_notebook import ThrowawayNotebook
 from tools.synth_environment import ROOT

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.conftest import synthesize
 from tools.synth_environment import ROOT
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from tests.assembly.fleets import synthesize, text_of
 
 pytestmark = pytest.mark.usefixtures("few_scripts")

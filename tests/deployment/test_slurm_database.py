@@ -9,9 +9,9 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
 from tools.synth_environment import cdk_context
 
 FLEET = """

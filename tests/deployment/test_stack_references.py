@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.fleet_file.load import parse_fleet
+from llm_fleet_local.aws.client import LocalAws
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
 pytestmark = pytest.mark.usefixtures("few_scripts")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from tests.deployment.conftest import synthesize
 
 pytestmark = pytest.mark.usefixtures("few_scripts")

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import pytest
 
 from llm_fleet import TrainingWatch
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 CLUSTER = "arn:aws:sagemaker:us-west-2:123456789012:cluster/abcdefghijkl"
 EVENT_ID = "01234567-89ab-cdef-0123-456789abcdef"

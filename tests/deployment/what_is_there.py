@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 _Client = Callable[[str], Any]
 

@@ -75,7 +75,11 @@ def test_every_code_has_a_section_of_its_own():
 
 def test_error_pages_show_real_texts():
     pages = make_docs_errors.pages(CODES)
-    for text in ("the count must be at most 6758", "0 to 6758 (HyperPod's CreateCluster API)", "no AWS credentials: Unable to locate credentials"):
+    for text in (
+        "the count must be at most 6758",
+        "0 to 6758 (HyperPod's CreateCluster API)",
+        "no AWS credentials: Unable to locate credentials",
+    ):
         assert any(text in page for page in pages.values())
     assert not any("depends on the value" in page for page in pages.values())
 

@@ -40,7 +40,7 @@ def test_a_mark_names_a_reason_or_a_test():
         if mark.startswith("not run"):
             assert any(reason in mark for reason in REASONS), words
         elif mark:
-            assert (ROOT / "local/drill/scenarios/test_training.py").is_file()
+            assert (ROOT / "local/llm_fleet_local/drill/scenarios/test_training.py").is_file()
             assert "the drill" in mark or (ROOT / mark.split()[-1]).is_dir(), mark
 
 

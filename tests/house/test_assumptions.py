@@ -104,7 +104,7 @@ def test_ids_are_used_once():
 def test_a_data_file_is_one_of_the_topics_and_in_order(topic: str):
     assert topic in TOPICS
     document: dict[str, Any] = json.loads((ROOT / REGISTER / f"{topic}.json").read_text(encoding="utf-8"))
-    assert set(document) == {"source", "checked", "facts"}
+    assert set(document) == {"what", "source", "checked", "facts"}
     assert DATE.fullmatch(document["checked"])
     ids = [one["id"] for one in document["facts"]]
     assert ids == sorted(ids)

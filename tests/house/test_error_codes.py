@@ -7,11 +7,13 @@ from llm_fleet.rules.feature_codes import (
     AlarmCode,
     CheckCode,
     CommandCode,
+    FactsCode,
     LogsCode,
     MetricsCode,
     NodesCode,
     PeopleCode,
     PlanCode,
+    RetainedCode,
     SageMakerCode,
 )
 from llm_fleet.rules.problem import AnyCode
@@ -45,6 +47,8 @@ LISTS: tuple[type[AnyCode], ...] = (
     MetricsCode,
     AlarmCode,
     PeopleCode,
+    FactsCode,
+    RetainedCode,
 )
 CODES = [code for codes in LISTS for code in codes]
 

@@ -5,7 +5,7 @@ import pytest
 from tools.assumption_citations import texts
 from tools.rule_sources import SOURCE, Rule, rules, rules_of_module, wrong_with
 
-IMITATIONS = ("local/aws/", "local/serving/", "local/drill/")
+IMITATIONS = ("local/llm_fleet_local/aws/", "local/llm_fleet_local/serving/", "local/llm_fleet_local/drill/")
 LONG_AGO_ENOUGH = 250
 """Rules that there are at least: fewer would mean that they are not found any more."""
 
@@ -33,7 +33,10 @@ class Thing:
 SECOND = "def refuse():\n    # Source: emulation, nothing runs here\n    raise Refused('never')\n"
 
 
-@pytest.mark.parametrize("folder", ["local/aws/api", "local/aws/resources", "local/serving/servers"])
+@pytest.mark.parametrize(
+    "folder",
+    ["local/llm_fleet_local/aws/api", "local/llm_fleet_local/aws/resources", "local/llm_fleet_local/serving/servers"],
+)
 @pytest.mark.parametrize(
     ("of_class", "of_method", "second", "sources"),
     [
@@ -54,9 +57,9 @@ def test_the_docstring_of_a_module_counts_for_one_function_only(
 
 def test_an_action_on_a_node_in_place_of_a_platform_is_a_rule():
     text = "def boot(node):\n    node.start('agent')\n\ndef look(node):\n    return node.read('/etc/hosts')\n"
-    assert [one.place for one in rules_of_module("local/drill/made_up.py", text)] == [
-        "local/drill/made_up.py:1",
-        "local/drill/made_up.py:1 boot",
+    assert [one.place for one in rules_of_module("local/llm_fleet_local/drill/made_up.py", text)] == [
+        "local/llm_fleet_local/drill/made_up.py:1",
+        "local/llm_fleet_local/drill/made_up.py:1 boot",
     ]
 
 

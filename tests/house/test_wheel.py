@@ -1,4 +1,4 @@
-"""The wheel carries what it must, installs into an empty environment, and the ten-line example synthesizes there."""
+"""The wheel is complete and reproducible; with nothing else, examples synthesize and a fleet deploys locally."""
 
 import json
 import os
@@ -18,17 +18,31 @@ UV = ROOT / ".tools" / "uv" / "bin" / "uv"
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("dist")
-    subprocess.run([str(UV), "build", "--quiet", "--wheel", "--out-dir", str(out)], cwd=ROOT, check=True)
-    return next(out.glob("*.whl"))
+    return _built(tmp_path_factory.mktemp("dist"), "--wheel")
 
 
-def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_else(wheel: Path):
+def _built(out: Path, kind: str) -> Path:
+    subprocess.run([str(UV), "build", "--quiet", kind, "--out-dir", str(out)], cwd=ROOT, check=True)
+    return next(each for each in out.iterdir() if each.suffix in (".whl", ".gz"))
+
+
+def test_two_builds_are_equal_byte_by_byte_and_their_metadata_is_valid(wheel: Path, tmp_path: Path):
+    again = _built(tmp_path / "wheel", "--wheel")
+    assert again.read_bytes() == wheel.read_bytes()
+    sources = [_built(tmp_path / name, "--sdist") for name in ("one", "two")]
+    assert sources[0].read_bytes() == sources[1].read_bytes()
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(wheel), str(sources[0])]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_wheel_has_the_library_the_stacks_the_node_scripts_and_the_local_emulation(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         entry = archive.getinfo("llm_fleet/lifecycle_scripts/on_init_complete.sh")
     assert {"llm_fleet/py.typed", "llm_fleet_stacks/py.typed", "llm_fleet/lifecycle_scripts/fleet.schema.json"} <= names
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"llm_fleet", "llm_fleet_stacks"}
+    assert {"llm_fleet_stacks/cdk.json", "llm_fleet_local/command/cdk_cli/package-lock.json"} <= names
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"llm_fleet", "llm_fleet_stacks", "llm_fleet_local"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
     tracked = subprocess.run(
         ["git", "ls-files", "lifecycle_scripts"], cwd=ROOT, check=True, capture_output=True, text=True
@@ -38,14 +52,60 @@ def test_wheel_holds_the_library_the_stacks_and_the_node_scripts_and_nothing_els
 
 
 @pytest.fixture(scope="module")
-def from_wheel(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The template that the example synthesizes with nothing but the wheel and what it requires."""
-    folder = tmp_path_factory.mktemp("stranger")
+def empty_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with nothing but the wheel and what it requires."""
+    return _installed(str(wheel), tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture(scope="module")
+def from_wheel(empty_environment: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The template of the example for HyperPod in the empty environment."""
+    return _templates("strangers_stack", empty_environment, "-I", folder=tmp_path_factory.mktemp("stranger"))[
+        "Research"
+    ]
+
+
+def _installed(requirement: str, folder: Path) -> Path:
     python = folder / "venv" / "bin" / "python"
     subprocess.run([str(UV), "venv", "--quiet", str(folder / "venv")], check=True)
-    subprocess.run([str(UV), "pip", "install", "--quiet", "--python", str(python), str(wheel)], check=True)
+    subprocess.run([str(UV), "pip", "install", "--quiet", "--python", str(python), requirement], check=True)
     _lend_bytecode(next((folder / "venv").glob("lib/python*/site-packages")))
-    return _template_of_the_example(python, "-I", folder=folder)
+    return python
+
+
+@pytest.mark.parametrize("example", ["strangers_inference", "strangers_parallelcluster", "strangers_batch"])
+def test_constructs_in_a_stack_of_another_project_synthesize_with_the_wheel_alone(
+    example: str, empty_environment: Path, tmp_path: Path
+):
+    assert _templates(example, empty_environment, "-I", folder=tmp_path)
+
+
+@pytest.mark.cli
+def test_a_fleet_file_is_deployed_locally_with_the_wheel_alone(wheel: Path, tmp_path: Path):
+    """Without a checkout, an app.py, a CDK CLI or a Node on the path, in a folder with blanks and umlauts."""
+    python = _installed(f"{wheel}[local]", tmp_path)
+    project = tmp_path / "ein Projekt für LLMs"
+    project.mkdir()
+    (project / "fleet.yaml").write_text((ROOT / "examples" / "hyperpod-trn1.yaml").read_text())
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL", "AWS"))}
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin", "COLUMNS": "100"}
+
+    def local(*arguments: str) -> str:
+        command = [str(python.with_name("llm-fleet")), "local", *arguments]
+        done = subprocess.run(command, cwd=project, env=inherited | home, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    try:
+        assert "deployed to a local emulation" in local("deploy")
+        assert "(no changes)" in local("deploy")
+        stacks = {stack["name"]: stack["status"] for stack in json.loads(local("status", "--json"))["stacks"]}
+        assert stacks["launch-post-ml-cluster"] == "CREATE_COMPLETE"
+        local("destroy", "--unprotect")
+        left = {stack["name"] for stack in json.loads(local("status", "--json"))["stacks"]}
+        assert left == {"CDKToolkit"}
+    finally:
+        local("stop")
 
 
 def test_the_example_synthesizes_in_an_empty_environment(from_wheel: dict[str, Any]):
@@ -54,7 +114,7 @@ def test_the_example_synthesizes_in_an_empty_environment(from_wheel: dict[str, A
 
 def test_wheel_and_checkout_make_the_same_bundle(from_wheel: dict[str, Any], tmp_path: Path):
     """Otherwise another way of installing would update a cluster."""
-    from_checkout = _template_of_the_example(Path(sys.executable), folder=tmp_path)
+    from_checkout = _templates("strangers_stack", Path(sys.executable), folder=tmp_path)["Research"]
     assert _bundle(from_wheel) == _bundle(from_checkout)
 
 
@@ -73,14 +133,15 @@ def _lend_bytecode(to: Path) -> None:
                 (cache / file.name).symlink_to(file)
 
 
-def _template_of_the_example(python: Path, *options: str, folder: Path) -> dict[str, Any]:
-    example = folder / "strangers_stack.py"
-    example.write_text((ROOT / "examples" / "strangers_stack.py").read_text())
+def _templates(example: str, python: Path, *options: str, folder: Path) -> dict[str, dict[str, Any]]:
+    """Run a file of examples/ outside the checkout; return its templates by the name of the stack."""
+    program = folder / f"{example}.py"
+    program.write_text((ROOT / "examples" / program.name).read_text())
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     out = folder / "cdk.out"
     environment = {**clean, "CDK_OUTDIR": str(out)}
-    subprocess.run([str(python), *options, str(example)], cwd=folder, check=True, env=environment)
-    return json.loads((out / "Research.template.json").read_text())
+    subprocess.run([str(python), *options, str(program)], cwd=folder, check=True, env=environment)
+    return {path.name.split(".")[0]: json.loads(path.read_text()) for path in out.glob("*.template.json")}
 
 
 def _bundle(template: dict[str, Any]) -> dict[str, Any]:

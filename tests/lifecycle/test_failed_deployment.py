@@ -10,7 +10,7 @@ from llm_fleet.lifecycle.lifecycle_bundle import LifecycleBucket, LifecycleBundl
 from llm_fleet.lifecycle.node_manifest import NodeManifest
 from llm_fleet.rules.terms import NodeType
 from llm_fleet.spec.cluster import NodeGroup
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tools.synth_environment import cdk_context
 
 ACCOUNT, REGION = "123456789012", "us-west-2"

@@ -11,7 +11,7 @@ from llm_fleet.network.fleet_network import FleetNetwork
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from llm_fleet.storage.buckets import FleetKey
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.clean import all_findings
 from tests.conftest import ENVIRONMENT
 from tests.network.conftest import TWO_ZONES

@@ -36,7 +36,7 @@ from llm_fleet import (
     TrainingRuntime,
 )
 from llm_fleet.lifecycle.script_folder import default_folder
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
 from tests.hyperpod.manifests import written_manifest
 from tests.made_clusters import parallel_cluster

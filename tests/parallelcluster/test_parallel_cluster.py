@@ -34,7 +34,7 @@ from llm_fleet import (
     Queue,
     SlurmSettings,
 )
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.conftest import ENVIRONMENT
 from tests.parallelcluster.conftest import OTHER_ZONE, SECURITY_GROUP, SUBNETS, ZONE, Make, Read
 

@@ -15,7 +15,7 @@ from llm_fleet.rules.problem import FleetError
 from llm_fleet.spec.parallelcluster import SharedStorage
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool, RootVolume
 from llm_fleet.spec.parallelcluster_queue import CapacityReservation, PlacementGroup, Queue
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import HOOKS, OTHER_SUBNET, POLICIES, RESERVATION, cluster, subnet
 from tests.rules.parallelcluster.shapes import changed
 

@@ -14,7 +14,7 @@ from llm_fleet.spec.parallelcluster import SharedStorage, SlurmSettings
 from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
 from llm_fleet.spec.parallelcluster_queue import ComputeResource, Queue
 from llm_fleet.spec.slurm_database import Accounting
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.parallelcluster.clusters import (
     GROUP,
     HOOKS,

@@ -17,8 +17,8 @@ from aws_cdk.assertions import Template
 
 from llm_fleet import AwsVllmServer, FleetNetwork, Front, InferenceService, Model, ServiceSpec, shape_from_config
 from llm_fleet.spec.network import NetworkSpec
-from local.serving.local_service import LocalService
-from local.serving.template.service import ServerContainer
+from llm_fleet_local.serving.local_service import LocalService
+from llm_fleet_local.serving.template.service import ServerContainer
 from tests.conftest import ENVIRONMENT
 from tests.contract.clients import client, collector_scrape, get_from_task, send, user
 from tools.synth_environment import ROOT, cdk_context

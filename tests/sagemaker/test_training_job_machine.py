@@ -8,7 +8,7 @@ import pytest
 
 from llm_fleet.sagemaker.training_job_definition import render_machine
 from llm_fleet.sagemaker.training_job_machine import EVENTS_OF_A_POLL, EVENTS_OF_AN_ASK, WatchRecord
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.sagemaker.training_jobs import REQUEST, TABLE, MachineOnAws, plan_of, role
 
 CAPACITY = (

@@ -14,7 +14,7 @@ from llm_fleet.sagemaker.training_job_request import JobPlace
 from llm_fleet.spec.training_job import TrainingJobSpec
 from llm_fleet.spec.training_job_code import Distribution, SourceBundle, TrainingImage
 from llm_fleet.spec.training_job_data import Channel, Checkpoints, JobMetric
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 PLACE = JobPlace(
     name="gpt2-20261122-093000-abcd",

@@ -16,9 +16,9 @@ from aws_cdk import aws_s3 as s3
 
 from llm_fleet.cli.plan.picture_drawing import picture_of
 from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet_local.parallelcluster.client import Oracle
 from llm_fleet_stacks.cluster_stacks import ParallelClusterStack
 from llm_fleet_stacks.fleet_stacks import FleetStacks
-from local.parallelcluster.client import Oracle
 from tests.assembly.assembly import Assembly
 from tests.assembly.checks import EVERY_CHECK, names_twice
 from tests.clean import Finder, all_findings, every_checker

@@ -22,7 +22,7 @@ from llm_fleet.spec.storage import BucketSpec
 from llm_fleet.storage.buckets import AccessLogBucket, DataBucket, FleetKey
 from llm_fleet.storage.lustre import LustreFileSystem
 from llm_fleet.storage.open_zfs import OpenZfsFileSystem
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.clean import all_findings
 from tools.synth_environment import cdk_context
 

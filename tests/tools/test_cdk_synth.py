@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.local.aws.cli.cdk_cli import JSII_CACHE
-from tools.demo.cdk_cli import CDK
 from tools.synth_environment import ROOT
 
 pytestmark = pytest.mark.cli
@@ -23,7 +22,16 @@ def test_the_output_is_the_result_alone(tmp_path: Path):
         "AWS_EC2_METADATA_DISABLED": "true",
     }
     # Notices are AWS's news of the day, not about this app.
-    command = [str(CDK), "synth", "--quiet", "--no-notices", "--context", f"fleet={LAUNCH_POST}", "--output", str(out)]
+    command = [
+        str(ROOT / "node_modules" / ".bin" / "cdk"),
+        "synth",
+        "--quiet",
+        "--no-notices",
+        "--context",
+        f"fleet={LAUNCH_POST}",
+        "--output",
+        str(out),
+    ]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # Where the variable CI is set, the CLI speaks on stdout.

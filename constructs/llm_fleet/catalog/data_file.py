@@ -8,12 +8,13 @@
     rollout_facts = reader(RolloutFacts, "endpoint_operations", "rollout")
 
 `rollout_facts()` reads the key `rollout` of `data/endpoint_operations.json` when it is first called.
+`every_data_file` and `loaded_data_files` return what the files are about, their sources and dates.
 The module also has types that several data files share: bounds of a value, steps of capacity, cron fields.
 """
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import date
 from functools import cache
@@ -33,15 +34,68 @@ _LEAVES: Mapping[Any, tuple[tuple[type, ...], Callable[[Any], Any] | None]] = {
 """Accepted JSON types for a type, and the conversion; an `int` stays an `int` where the type is `float`."""
 
 
+_DATA = files("llm_fleet.catalog").joinpath("data")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """What a data file is about, without its facts."""
+
+    name: str
+    """Its path below `catalog/data`, without `.json`."""
+    what: str
+    source: str
+    """Where the facts come from."""
+    checked: date | None
+    """The day on which the facts were compared with their source. `None` for facts that are generated from this
+    package's own code: the tests compare them in every run, so they do not age."""
+
+    def age_days(self, today: date) -> int | None:
+        """Return the days from `checked` to `today`; `None` for facts that do not age."""
+        return None if self.checked is None else (today - self.checked).days
+
+
+_loaded: dict[str, DataFile] = {}
+
+
 @cache
 def load(name: str) -> Any:
     """Return the `facts` of `catalog/data/<name>.json`, parsed once in each process.
 
-    Every data file is an object with `source` (where the facts come from), `checked` (ISO date) and `facts`.
-    JSON, not YAML, because every synth parses the files.
+    Every data file is an object with the fields of `DataFile` and `facts`. JSON, not YAML, because every synth parses
+    the files.
     """
-    document = json.loads(files("llm_fleet.catalog").joinpath("data", f"{name}.json").read_text(encoding="utf-8"))
+    document = _document(name)
+    _loaded[name] = _data_file(name, document)
     return document["facts"]
+
+
+def loaded_data_files() -> tuple[DataFile, ...]:
+    """Return the data files whose facts this process has read until now."""
+    return tuple(_loaded.values())
+
+
+def every_data_file() -> tuple[DataFile, ...]:
+    """Return all data files, by name. Reads all of them."""
+    return tuple(_data_file(name, _document(name)) for name in sorted(_names(_DATA)))
+
+
+def _names(folder: Any, prefix: str = "") -> Iterator[str]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _names(one, f"{prefix}{one.name}/")
+        elif one.name.endswith(".json"):
+            yield prefix + one.name.removesuffix(".json")
+
+
+def _document(name: str) -> dict[str, Any]:
+    return json.loads(_DATA.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _data_file(name: str, document: Mapping[str, Any]) -> DataFile:
+    checked: str | None = document["checked"]
+    day = None if checked is None else date.fromisoformat(checked)
+    return DataFile(name=name, what=document["what"], source=document["source"], checked=day)
 
 
 def reader(of: type[_T], name: str, *keys: str) -> Callable[[], _T]:

@@ -1,12 +1,13 @@
 """EC2 instance types, prices of the catalog, and queries of the AWS Price List."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from llm_fleet.catalog.data_file import KEY, load, reader, typed
+from llm_fleet.catalog.data_file import KEY, DataFile, load, reader, typed
 
 Architecture = Literal["x86_64", "arm64", "x86_64_mac", "arm64_mac"]
 
@@ -244,6 +245,19 @@ def prices() -> PriceTable:
         for group in facts["groups"]
         for item, usd in group["usd"].items()
     )
+
+
+def price_sources() -> Iterator[DataFile]:
+    """Yield the sources of `prices`, each with its own date: the table's date is only that of the reading."""
+    facts: dict[str, Any] = load("prices")
+    for name, source in facts["sources"].items():
+        groups = [group for group in facts["groups"] if group["source"] == name]
+        yield DataFile(
+            name=f"prices/{name}",
+            what="; ".join(f"prices of {group['service']} in {group['region']}" for group in groups),
+            source=source["text"],
+            checked=date.fromisoformat(source["read"]),
+        )
 
 
 def fallback_region() -> str:

@@ -4,19 +4,24 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from datetime import date
 
 from llm_fleet.cli import (
     bundle,
     check,
     connect,
     events,
+    facts,
     importing,
     jobs,
+    local,
     logs,
     mirror,
+    new,
     nodes,
     parallelcluster,
     plan,
+    retained,
     upgrade,
 )
 from llm_fleet.cli.place import FILE_RULE, add_file, file_of
@@ -26,13 +31,15 @@ from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, today: date | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit code.
+
+    `today`: the day from which the age of facts is counted (default: the current day).
 
     0: done. 1: there are problems, which are on standard error. 2: the command line is wrong. 3: a call to AWS failed.
     130: Ctrl-C. With `--json`, problems are also on standard output, as JSON.
     """
-    arguments = argparse.Namespace()
+    arguments = argparse.Namespace(today=today or date.today())
     try:
         with ctrl_c_is_never_lost():
             _parser().parse_args(argv, arguments)
@@ -80,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
+    new.add_to(verbs)
     importing.add_to(verbs)
     verb = add_verb(
         verbs,
@@ -99,7 +107,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.set_defaults(run=_schema)
 
-    for verb_of in (check, plan, nodes, connect, logs, events, upgrade, bundle, jobs, mirror, parallelcluster):
+    for verb_of in (
+        local,
+        check,
+        plan,
+        retained,
+        nodes,
+        connect,
+        logs,
+        events,
+        upgrade,
+        bundle,
+        jobs,
+        mirror,
+        parallelcluster,
+        facts,
+    ):
         verb_of.add_to(verbs)
     add_completion_to(verbs, _parser)
     return parser
@@ -107,11 +130,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _validate(arguments: argparse.Namespace) -> int:
     """Check a fleet file."""
-    from llm_fleet.cli.screen import counted
+    from llm_fleet.catalog.data_file import loaded_data_files
+    from llm_fleet.cli.facts import check_with_account_facts
+    from llm_fleet.cli.facts.ages import note_of_old, old_files
+    from llm_fleet.cli.screen import counted, print_notes
     from llm_fleet.fleet_file.load import load_fleet
 
     path = file_of(arguments)
     fleet = load_fleet(path)
+    used = loaded_data_files()
+    old = old_files((*used, *check_with_account_facts(fleet, path)), arguments.today)
     counts = {
         "cluster": len(fleet.clusters),
         "node": sum(cluster.node_count for cluster in fleet.clusters.values()),
@@ -126,12 +154,22 @@ def _validate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from llm_fleet.cli.screen import print_json
 
-        print_json({"file": str(path), "fleet": fleet.name, "region": fleet.region, "has": counts, "problems": []})
+        print_json(
+            {
+                "file": str(path),
+                "fleet": fleet.name,
+                "region": fleet.region,
+                "has": counts,
+                "problems": [],
+                "old_facts": [one.name for one in old],
+            }
+        )
         return 0
     without_nodes = any(number for what, number in counts.items() if what not in ("cluster", "node", "job"))
     shown = ("cluster", "node") if fleet.clusters or not without_nodes else ()
     found = [counted(number, what) for what, number in counts.items() if number or what in shown]
-    print(f"{path}: valid; {', '.join(found)} in {fleet.region}")
+    print(f"{path}: valid; {', '.join(found)} in {fleet.region}", flush=True)
+    print_notes(note_of_old(old, arguments.today), ())
     return 0
 
 

@@ -58,7 +58,7 @@ class Place:
 
 FILE_RULE = (
     "Every command that reads a fleet file takes it as -f FILE (default: fleet.yaml in the current directory); "
-    "validate, check and plan also take it as an argument."
+    "validate, check, plan, retained and local also take it as an argument."
 )
 _DEFAULT_FILE = Path("fleet.yaml")
 _WITHOUT_FILE = (

@@ -71,7 +71,7 @@ def reason_of(error: OSError) -> str:
 
 
 def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None:
-    """Write `files` (text by name) into the new `folder`; raise `FleetError` (LF160, LF161) if that fails.
+    """Write `files` (text by relative path) into the new `folder`; raise `FleetError` (LF160, LF161) if that fails.
 
     A directory that is not empty is only changed with `force`: then files of the same names are replaced one by one,
     and others stay.
@@ -81,6 +81,7 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool) -> None
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".llm-fleet-"))
         for name, text in files.items():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             write_file(scratch / name, text, force=False)
         _put(scratch, folder, files, force=force)
     except OSError as error:

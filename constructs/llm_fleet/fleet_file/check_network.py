@@ -106,6 +106,12 @@ def check_places(fleet: Fleet) -> list[Problem]:
     return [_in_file(problem, network) for problem in problems]
 
 
+def zones_of_network(fleet: Fleet) -> tuple[str, ...]:
+    """Return the AZ ids of the network, those of load balancers last; none without a network."""
+    network = fleet.network
+    return () if network is None else (*network.zones, *network.load_balancer_zone_ids)
+
+
 def address_plan(fleet: Fleet, network: NetworkConfig) -> AddressPlan:
     """Return the addresses that the fleet needs in the compute subnets."""
     zones = network.zones

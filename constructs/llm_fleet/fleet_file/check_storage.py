@@ -8,6 +8,7 @@ from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet, FleetLustre, FleetOpenZ
 from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.rules.buckets import check_bucket, check_data_repositories
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.feature_codes import RetainedCode
 from llm_fleet.rules.file_systems import check_has_network, check_mount_source, check_open_zfs, check_volume
 from llm_fleet.rules.lustre import check_lustre
 from llm_fleet.rules.network_layout import database_slots
@@ -28,6 +29,14 @@ def check_storage(fleet: Fleet) -> Iterator[Problem]:
         yield from (problem.under("storage", "home", "volumes") for problem in _check_volumes(fleet, storage.home))
     for name, bucket in storage.buckets.items():
         yield from (p.under("storage", "buckets", name) for p in check_bucket(bucket))
+        if bucket.existing and bucket.bucket_name is None:
+            yield Problem(
+                code=RetainedCode.BUCKET_UNNAMED,
+                message="an existing bucket needs its name",
+                remedy="write the bucket's name as `name`, or remove `existing`",
+                path=("storage", "buckets", name, "existing"),
+                value=bucket.existing,
+            )
     yield from _check_database(fleet)
 
 

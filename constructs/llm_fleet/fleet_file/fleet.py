@@ -97,6 +97,14 @@ class FleetOpenZfs(OpenZfsSpec):
     """An existing file system. Then only `mount` is allowed next to it."""
 
 
+class FleetBucket(BucketSpec):
+    """A bucket of the fleet, new or existing. It is retained when the fleet is deleted."""
+
+    existing: bool = False
+    """Whether the bucket `name` exists already, with `key` as its KMS key. Nothing of it is changed. Default: no, it is
+    created."""
+
+
 class StorageConfig(FleetModel):
     """Storage, which is retained when clusters are deleted."""
 
@@ -107,7 +115,7 @@ class StorageConfig(FleetModel):
     controller."""
     slurm_database: SlurmDatabaseSpec | None = Field(default=None, examples=["{}"])
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
-    buckets: Mapping[str, BucketSpec] = {}
+    buckets: Mapping[str, FleetBucket] = {}
     """Buckets for data and models, by name. Default: none."""
 
 

@@ -202,18 +202,27 @@ def storage_costs(fleet: Fleet, table: PriceTable) -> Iterator[CostLine]:
     if storage.home is not None and storage.home.existing is None:
         home = storage.home
         kind = home.deployment_type
-        yield _home_cost_line(
-            f"OpenZFS {kind}, storage", f"{kind}/storage", home.storage_capacity_gib, "GiB", table, fleet
-        )
+        of_storage, of_throughput = open_zfs_price_items(kind)
+        yield _home_cost_line(f"OpenZFS {kind}, storage", of_storage, home.storage_capacity_gib, "GiB", table, fleet)
         throughput = home.effective_throughput_capacity
-        yield _home_cost_line(f"OpenZFS {kind}, throughput", f"{kind}/throughput", throughput, "MB/s", table, fleet)
+        yield _home_cost_line(f"OpenZFS {kind}, throughput", of_throughput, throughput, "MB/s", table, fleet)
     yield from _database(fleet, table)
+
+
+def lustre_price_item(deployment_type: str, storage_type: str, throughput: int | None) -> str:
+    """Return the name in the price table; `throughput`: in MB/s/TiB, if the deployment type has one."""
+    return f"{deployment_type}/{storage_type}" + (f"/{throughput}" if throughput is not None else "")
+
+
+def open_zfs_price_items(deployment_type: str) -> tuple[str, str]:
+    """Return the names of storage and of throughput in the price table."""
+    return f"{deployment_type}/storage", f"{deployment_type}/throughput"
 
 
 def _lustre(spec: LustreSpec, region: str, table: PriceTable) -> CostLine:
     throughput = spec.effective_throughput
     kind, storage = spec.deployment_type, spec.storage_type
-    item = f"{kind}/{storage}" + (f"/{throughput}" if throughput is not None else "")
+    item = lustre_price_item(kind, storage, throughput)
     size = spec.effective_capacity_gib
     elastic = "" if size is not None else "elastic: billed by the stored data and the throughput"
     return CostLine(

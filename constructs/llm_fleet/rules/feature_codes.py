@@ -154,6 +154,15 @@ class PeopleCode(AnyCode):
     SESSION = "LF1220", "a setting that Session Manager rejects"
 
 
+class RetainedCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    ID_UNKNOWN = "LF1239", "an id that no retained resource of the fleet has"
+    STILL_DEPLOYED = "LF1231", "a change of retained resources while the fleet is deployed"
+    SEVERAL = "LF1236", "several retained resources for one key of the fleet file"
+    BUCKET_UNNAMED = "LF1237", "an existing bucket without its name"
+
+
 class CommandCode(AnyCode):
     """One mistake, one code. The string after the code is its title in the docs."""
 
@@ -172,6 +181,11 @@ class CommandCode(AnyCode):
     PLACE_NEEDED = "LF1011", "several clusters or services, and none was named"
     PLACE_KIND = "LF1012", "a command for another kind of cluster or service"
     FILE_OR_NAME = "LF1013", "neither a fleet file nor the name of a resource in AWS"
+
+    NO_LOCAL = "LF1014", "the packages of llm-fleet[local] are not installed, which local deployments require"
+    LOCAL_FAILED = "LF1015", "a local deployment that cannot continue"
+
+    NEW_IN_THE_WAY = "LF1230", "a directory for a new project that is not empty"
 
     @property
     def is_of_aws(self) -> bool:
@@ -287,3 +301,10 @@ class PlanCode(AnyCode):
     # Of the picture, from the end of the range.
     NO_GRAPHVIZ = "LF1098", "a picture without Graphviz installed"
     NO_ASSEMBLY = ("LF1099", "a folder that is not a synthesized cloud assembly")
+
+
+class FactsCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    UNKNOWN_NAME = "LF1240", "an unknown name of facts"
+    ACCOUNT_FILE = "LF1241", "an invalid file of an account's facts"

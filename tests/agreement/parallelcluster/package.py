@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from local.parallelcluster.client import ENVIRONMENT
+from llm_fleet_local.parallelcluster.client import ENVIRONMENT
 
 _OPERATIONS: dict[type, Any] = {ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.defect import Defect
 from tests.agreement.parallelcluster.defects_of_accounting import DEFECTS
 from tests.agreement.parallelcluster.test_rules_agree import alone, parallelcluster_errors

@@ -29,7 +29,7 @@ from llm_fleet.catalog.parallelcluster import (
     unsupported_oses,
     versions,
 )
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.package import assigned, folder
 from tools.make_instances import ec2_types
 

@@ -11,7 +11,7 @@ from llm_fleet.rules.parallelcluster.nodes import capacity_reservation_of
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.spec.parallelcluster import PlacedParallelCluster
 from llm_fleet.spec.parallelcluster_queue import Queue
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster import defects, defects_of_accounting
 from tests.agreement.parallelcluster.defect import GOOD, Defect
 from tests.agreement.parallelcluster.defects import DEFECTS

@@ -8,7 +8,7 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.parallelcluster import check_parallelcluster
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.parallelcluster_queue import PlacementGroup
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.agreement.parallelcluster.stricter import STRICTER, Stricter
 from tests.agreement.parallelcluster.test_rules_agree import parallelcluster_errors
 from tests.rules.parallelcluster.shapes import TRN1, Cluster, Head, changed, with_queue, with_resource, with_storage

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 TRN1 = """
 fleet: post

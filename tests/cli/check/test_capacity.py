@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
 from tests.pains.reported import reported
 

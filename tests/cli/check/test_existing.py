@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check
 from tests.pains.reported import reported
 

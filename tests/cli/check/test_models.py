@@ -13,7 +13,7 @@ from llm_fleet.cli.check.images_and_models import ask_running_images, features_o
 from llm_fleet.cli.check.question import Account, Answer
 from llm_fleet.cli.clients import AwsClients, AwsRefusal
 from llm_fleet.fleet_file.load import load_fleet
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.cli.check.conftest import TRN1, Check, refusing
 from tests.pains.reported import reported
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.check.question import Account
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.cli.check.conftest import ENOUGH, TRN1, Check, refusing
 from tests.pains.reported import reported
 from tests.rules.account.commands import commands_in, why_not

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from llm_fleet.cli.mirror import index_pages
-from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build, neuron_packages
+from llm_fleet_local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build, neuron_packages
 
 
 class Web(ThreadingHTTPServer):

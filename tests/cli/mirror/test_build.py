@@ -10,7 +10,7 @@ import pytest
 
 from llm_fleet.cli.main import main
 from llm_fleet.cli.mirror.index_pages import sha256_of
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.cli.mirror.conftest import Web
 
 Capture = pytest.CaptureFixture[str]

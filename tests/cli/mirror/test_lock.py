@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llm_fleet.cli.main import main
-from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
+from llm_fleet_local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from tests.apt_programs import needs_apt
 from tests.cli.mirror.conftest import Web, serve
 

@@ -14,8 +14,8 @@ from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 from llm_fleet.cli.plan.whole_plan import difference_section
 from llm_fleet.cli.screen import Screen
-from local.aws.resources.schemas import create_only_paths, schema_of
-from local.aws.resources.spec import type_specs
+from llm_fleet_local.aws.resources.schemas import create_only_paths, schema_of
+from llm_fleet_local.aws.resources.spec import type_specs
 
 WIDE = Screen(width=None, color=False, live=False)
 

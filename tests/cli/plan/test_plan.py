@@ -11,7 +11,7 @@ import pytest
 from llm_fleet.catalog.ec2_instances import price_question
 from llm_fleet.cli.main import main
 from llm_fleet.cli.plan import stack_templates as module
-from llm_fleet.cli.plan.cost import prices_in
+from llm_fleet.cli.plan.price_file import prices_in
 from llm_fleet.cli.plan.stack_templates import synthesized_stacks
 from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import FleetError

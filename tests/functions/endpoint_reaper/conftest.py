@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from moto import mock_aws
 
-from local.aws.resources.moto_fixes import install_moto_fixes
+from llm_fleet_local.aws.resources.moto_fixes import install_moto_fixes
 from tests.functions.endpoint_reaper.hosted import REGION, Hosted
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
+from llm_fleet_local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
 
 BUCKET = "checkpoints-of-ours"
 FAR_FUTURE = datetime.fromtimestamp(0, UTC)

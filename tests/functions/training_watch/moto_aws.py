@@ -14,7 +14,7 @@ from moto.s3.models import s3_backends
 from moto.sagemaker.models import sagemaker_backends
 from moto.sns.models import sns_backends
 
-from local.aws.resources.moto_fixes import cloudwatch_alarms, sagemaker_training_jobs
+from llm_fleet_local.aws.resources.moto_fixes import cloudwatch_alarms, sagemaker_training_jobs
 
 ACCOUNT = "123456789012"
 REGION = "us-west-2"

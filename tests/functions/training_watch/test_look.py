@@ -26,7 +26,7 @@ class Watch:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.clock = Clock(DAY_START)
-        patch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
+        patch.setattr("llm_fleet_local.aws.resources.moto_fixes.sagemaker_training_jobs.time", self.clock)
         self.raw = memory_aws(self.clock)
         self.line = Line(JOB, (JobEnd("complete", 100),))
         self.day: Day = new_day(self.raw, self.clock, seed=1, crash_chance=0, sweep_every=1e9, lines=(self.line,))

@@ -40,7 +40,7 @@ def _quiet() -> None:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The day's clock, also for SageMaker."""
     clock = Clock(DAY_START)
-    monkeypatch.setattr("local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
+    monkeypatch.setattr("llm_fleet_local.aws.resources.moto_fixes.sagemaker_training_jobs.time", clock)
     return clock
 
 

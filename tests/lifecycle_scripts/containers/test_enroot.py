@@ -15,7 +15,7 @@ from llm_fleet_node.steps.enroot import STEP
 from tests.lifecycle_scripts.convergence import applied, assert_fails, converges
 from tests.lifecycle_scripts.step_node import file, make
 
-STAND_IN = Path(__file__).parents[3] / "local/drill/stand_ins/programs/enroot"
+STAND_IN = Path(__file__).parents[3] / "local/llm_fleet_local/drill/stand_ins/programs/enroot"
 AMI = """\
 ENROOT_RUNTIME_PATH /run/enroot/user-$(id -u)
 ENROOT_DATA_PATH=/var/lib/enroot/user-$(id -u)

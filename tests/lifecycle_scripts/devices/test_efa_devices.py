@@ -13,7 +13,7 @@ from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.step_node import M5, TRN1, file, make, program, said
 from tools.synth_environment import ROOT
 
-STAND_IN = ROOT / "local/drill/stand_ins/programs/fi_info"
+STAND_IN = ROOT / "local/llm_fleet_local/drill/stand_ins/programs/fi_info"
 
 
 def interfaces(root: Path, *names: str, vendor: str = "0x1d0f", device: str = "0xefa1") -> None:

@@ -17,7 +17,7 @@ from tests.lifecycle_scripts.step_node import M5, P5, TRN1, TRN2, devices, file,
 from tests.pains.reported import reported
 from tools.synth_environment import ROOT
 
-STAND_IN = ROOT / "local/drill/stand_ins/programs/neuron-ls"
+STAND_IN = ROOT / "local/llm_fleet_local/drill/stand_ins/programs/neuron-ls"
 RESERVED = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 
 

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from llm_fleet_local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from llm_fleet_node.manifest_parts import Download, Downloads
-from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, build
 from tests.lifecycle_scripts.step_node import file, program
 
 MIRROR = "s3://mirror/our/debs"

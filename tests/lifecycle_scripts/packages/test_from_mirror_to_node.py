@@ -11,11 +11,11 @@ import pytest
 
 from llm_fleet.cli.main import main
 from llm_fleet.rules.downloads_lock import mirror_key
+from llm_fleet_local.drill.stand_ins.apt_repository import StubPackage
 from llm_fleet_node.downloading.file_name import file_name
 from llm_fleet_node.manifest_parts import Download, Downloads
 from llm_fleet_node.packages import install, installed_version
 from llm_fleet_node.schema import violations
-from local.drill.stand_ins.apt_repository import StubPackage
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.packages.apt_root import MIRROR, lay_out, repository
 from tests.lifecycle_scripts.step_node import download, make

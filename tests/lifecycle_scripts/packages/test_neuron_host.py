@@ -14,6 +14,7 @@ from llm_fleet.catalog.neuron import (
     host_packages,
     neuron_release,
 )
+from llm_fleet_local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.host import Host
 from llm_fleet_node.manifest_parts import Downloads, Neuron, NeuronAlternative, Package, PackageEdge
@@ -21,7 +22,6 @@ from llm_fleet_node.node import Node
 from llm_fleet_node.packages import held, installed_versions
 from llm_fleet_node.steps.neuron_host import STEP
 from llm_fleet_node.steps.neuron_host import _headers as headers  # pyright: ignore[reportPrivateUsage]
-from local.drill.stand_ins.apt_repository import AptRepository, StubPackage, neuron_packages
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import fill_mirror, lay_out, pin, repository, requested

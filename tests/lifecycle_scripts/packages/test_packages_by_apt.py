@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet_local.drill.stand_ins.apt_repository import AptRepository, StubPackage
 from llm_fleet_node.failures import Code, Failure
 from llm_fleet_node.manifest_parts import Downloads
 from llm_fleet_node.node import Node
 from llm_fleet_node.package_managers import apt as apt_module
 from llm_fleet_node.packages import held, install, installed_version, is_installed
-from local.drill.stand_ins.apt_repository import AptRepository, StubPackage
 from tests.apt_programs import needs_apt
 from tests.lifecycle_scripts.convergence import assert_fails
 from tests.lifecycle_scripts.packages.apt_root import (

@@ -32,7 +32,7 @@ from tests.lifecycle_scripts.training.training_node import (
     with_files,
 )
 
-STAND_INS = Path(__file__).parents[3] / "local/drill/stand_ins/programs"
+STAND_INS = Path(__file__).parents[3] / "local/llm_fleet_local/drill/stand_ins/programs"
 PROCESS = Path(__file__).with_name("node_process.py")
 PLACE = f"{FOLDER}/environments/cpu-1"
 TOOLS = ("bash", "cat", "grep", "head", "id", "mkdir", "tail", "tar", "bzip2")

@@ -39,7 +39,7 @@ FABRIC = Fabric("neuron-efa", ("workers",), 32, (Variable("FI_PROVIDER", "efa"),
 VENV = Environment("cpu-1", "venv", ("workers",), "python3", (Package("tiny-train", "1.0"),), None)
 CACHE = CompileCache(f"{FOLDER}/compile-cache", 30, 500)
 TRAINING = Training(FOLDER, (VENV,), (FABRIC,), CACHE, None)
-_STAND_INS = Path(__file__).parents[3] / "local/drill/stand_ins/programs"
+_STAND_INS = Path(__file__).parents[3] / "local/llm_fleet_local/drill/stand_ins/programs"
 _TOOLS = ("bash", "cat", "grep", "head", "id", "mkdir", "tail", "tar", "bzip2")
 BUNDLE = {"jobs/train.sbatch": "#!/bin/bash\n#SBATCH --requeue\n", "llm_fleet_training/__main__.py": "print('hello')\n"}
 

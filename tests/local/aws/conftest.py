@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from local.aws.api.app import CloudFormationApp
-from local.aws.stacks.change_set_work import create_change_set, execute_change_set
-from local.aws.stacks.engine import CloudFormation
-from local.aws.stacks.nested import WithNestedStacks
-from local.aws.stacks.proposal import Proposal
-from local.aws.stacks.stack import Stack
-from local.aws.template.values import TemplateError
+from llm_fleet_local.aws.api.app import CloudFormationApp
+from llm_fleet_local.aws.stacks.change_set_work import create_change_set, execute_change_set
+from llm_fleet_local.aws.stacks.engine import CloudFormation
+from llm_fleet_local.aws.stacks.nested import WithNestedStacks
+from llm_fleet_local.aws.stacks.proposal import Proposal
+from llm_fleet_local.aws.stacks.stack import Stack
+from llm_fleet_local.aws.template.values import TemplateError
 from tests.local.aws.engine.memory_provider import MemoryLookups, MemoryProvider
 
 REGION = "us-west-2"

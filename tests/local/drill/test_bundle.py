@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.bundle import Bundle, WrongBundle, prove, sha256
+from llm_fleet_local.drill.bundle import Bundle, WrongBundle, prove, sha256
 from tests.lifecycle_scripts.throwaway_node import Node
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.drill import session
+from llm_fleet_local.drill import session
 
 
 def test_each_of_several_runs_in_one_second_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

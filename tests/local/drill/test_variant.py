@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from llm_fleet.fleet_file.load import load_fleet
-from local.drill.session import FLEET
-from local.drill.variant import write_variant
+from llm_fleet_local.drill.session import FLEET
+from llm_fleet_local.drill.variant import write_variant
 
 
 @pytest.mark.parametrize("packages", [None, ("packaging",), ()])

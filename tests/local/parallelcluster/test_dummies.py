@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.parallelcluster.dummies import without_tokens
+from llm_fleet_local.parallelcluster.dummies import without_tokens
 
 SUBNET = re.compile(r"subnet-[0-9a-f]{17}")
 

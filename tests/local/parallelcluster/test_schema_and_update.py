@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.parallelcluster.client import Oracle, OracleFailed, OracleUnavailable
+from llm_fleet_local.parallelcluster.client import Oracle, OracleFailed, OracleUnavailable
 from tests.local.parallelcluster.configurations import with_change, working
 from tools.make_parallelcluster_schema import main
 
@@ -70,8 +70,8 @@ def test_login_nodes_are_checked_separately(oracle: Oracle) -> None:
     assert [change.verdict for change in oracle.update(old, new, login_nodes_stopped=["b"])] == ["ACTION NEEDED"]
 
 
-def test_a_missing_environment_is_reported_with_the_remedy(tmp_path: Path) -> None:
-    with Oracle(tmp_path) as nowhere, pytest.raises(OracleUnavailable, match="Run `make setup`"):
+def test_a_missing_environment_is_reported(tmp_path: Path) -> None:
+    with Oracle(tmp_path) as nowhere, pytest.raises(OracleUnavailable, match="is missing"):
         nowhere.version()
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from local.parallelcluster.account_context import AccountContext
-from local.parallelcluster.answers import Finding
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.account_context import AccountContext
+from llm_fleet_local.parallelcluster.answers import Finding
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.local.parallelcluster.configurations import with_change, working
 
 QUEUE = "Scheduling/SlurmQueues/0"

@@ -1,4 +1,4 @@
-"""`python -m local.serving serve`, as a user runs it."""
+"""`llm-fleet local serve`, as a user runs it."""
 
 import re
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from local.serving.command_line import main
+from llm_fleet.cli.main import main as llm_fleet
 from tests.contract.clients import send, user
 from tests.local.serving.templates import TGI_ENVIRONMENT, server, template
 
@@ -28,7 +28,17 @@ def cdk_out(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def running(cdk_out: Path) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "local.serving", "serve", str(cdk_out), "--until-input-ends", "--tasks", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "llm_fleet.cli.main",
+        "local",
+        "serve",
+        str(cdk_out),
+        "--until-input-ends",
+        "--tasks",
+        "1",
+    ]
     process = subprocess.Popen(
         [*command, "--token-seconds", "0.001"],
         cwd=ROOT,
@@ -70,23 +80,23 @@ def test_it_serves_with_the_key_that_it_prints_and_ends_on_ctrl_c(running: "subp
 
 
 def test_an_unsupported_template_is_reported_in_one_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["serve", str(cdk_out / "missing")]) == 1
+    assert llm_fleet(["local", "serve", str(cdk_out / "missing")]) == 1
     assert "`cdk synth` creates it" in capsys.readouterr().err
-    assert main(["serve", str(cdk_out), "--service", "other"]) == 1
+    assert llm_fleet(["local", "serve", str(cdk_out), "--service", "other"]) == 1
     assert f"there is no service other in {cdk_out}; choose one of: chat\n" in capsys.readouterr().err
     (cdk_out / "empty").mkdir()
-    assert main(["serve", str(cdk_out / "empty"), "--service", "other"]) == 1
+    assert llm_fleet(["local", "serve", str(cdk_out / "empty"), "--service", "other"]) == 1
     assert "there is no service behind a load balancer in" in capsys.readouterr().err
     wrong = server(environment={**TGI_ENVIRONMENT, "MAX_BATCH_SIZE": "0"})
     (cdk_out / "Chat.template.json").write_text(template(container=wrong))
-    assert main(["serve", str(cdk_out)]) == 1
+    assert llm_fleet(["local", "serve", str(cdk_out)]) == 1
     assert "`max_batch_size` must be > 0" in capsys.readouterr().err
 
 
 def test_a_port_in_use_is_reported_in_one_line(cdk_out: Path, capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert main(["serve", str(cdk_out), "--port", str(port)]) == 1
+        assert llm_fleet(["local", "serve", str(cdk_out), "--port", str(port)]) == 1
     reported = capsys.readouterr().err
     assert f"cannot listen on port {port}" in reported
     assert "in use" in reported
@@ -96,14 +106,12 @@ def test_a_port_in_use_is_reported_in_one_line(cdk_out: Path, capsys: pytest.Cap
     "wrong", [["--port", "65536"], ["--tasks", "-1"], ["--time-scale", "0"], ["--token-seconds", "-1"], ["--port", "x"]]
 )
 def test_numbers_out_of_range_are_rejected(wrong: list[str], cdk_out: Path, capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        main(["serve", str(cdk_out), *wrong])
+    assert llm_fleet(["local", "serve", str(cdk_out), *wrong]) == 2
     assert f"argument {wrong[0]}: {wrong[1]} is not" in capsys.readouterr().err
 
 
 def test_the_page_has_every_option(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit):
-        main(["serve", "--help"])
+    llm_fleet(["local", "serve", "--help"])
     options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help", "--until-input-ends"}
     on_page = set(re.findall(r"^\| `(--[a-z-]+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert on_page == options

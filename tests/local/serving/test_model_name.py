@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.serving.model_name import model_name
-from local.serving.template.read_front import read_front
-from local.serving.template.read_service import choose_service, read_services
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.model_name import model_name
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.read_service import choose_service, read_services
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.local.serving.templates import FORWARD, paths, rule, server, template
 
 LISTED = {"object": "list", "data": [{"id": "chat", "object": "model"}]}

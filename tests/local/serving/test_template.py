@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from local.serving.assembly import template_of
-from local.serving.template.front import LoadBalancer
-from local.serving.template.problem import NotServable
-from local.serving.template.read_front import read_front
-from local.serving.template.read_service import choose_service, read_services
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.assembly import template_of
+from llm_fleet_local.serving.template.front import LoadBalancer
+from llm_fleet_local.serving.template.problem import NotServable
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.read_service import choose_service, read_services
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.local.serving.templates import ELB, FORWARD, paths, rule, server, template
 
 

@@ -10,7 +10,7 @@ import pytest
 from llm_fleet.catalog.parallelcluster import SECTION, parallelcluster_schema, places_of, schema_at
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_configuration, check_section
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 
 SUBNET = "subnet-0123456789abcdef0"
 GOOD: dict[str, Any] = {

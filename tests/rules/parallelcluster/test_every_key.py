@@ -9,7 +9,7 @@ from llm_fleet.catalog.parallelcluster import SECTION, SchemaKey, parallelcluste
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.parallelcluster.configuration import check_configuration
 from llm_fleet.rules.problem import PathPart
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 
 WRONG_TYPE = {"str": 5, "int": "many", "float": "cheap", "bool": "maybe", "map": "text"}
 ANY_TEXT = "qwertyuiop"

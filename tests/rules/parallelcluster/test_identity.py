@@ -12,7 +12,7 @@ from llm_fleet.rules.parallelcluster.cluster_names import (
     name_with_hash,
 )
 from llm_fleet.rules.parallelcluster.update_changes import Key, top_level_keys
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import MANAGED_LUSTRE, append, base, drop, edited, put
 
 VERSION = "3.16.1"

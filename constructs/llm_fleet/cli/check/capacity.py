@@ -1,12 +1,12 @@
 """Checks which AZs offer a fleet's instance types, and whether there is capacity."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic
-from llm_fleet.fleet_file.check_network import endpoint_features
+from llm_fleet.fleet_file.check_network import endpoint_features, zones_of_network
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.machines import CapacitySource, Machines, MachineService, machines_of
 from llm_fleet.rules.account.instance_capacity import (
@@ -39,8 +39,8 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
             lambda account: _ask_endpoint_services(account, fleet, placed),
         )
     seen: set[tuple[str, tuple[str, ...]]] = set()
-    types = sorted({one.ec2_type for one in _requested(fleet)})
-    for one in _requested(fleet):
+    types = sorted({one.ec2_type for one in requested_machines(fleet)})
+    for one in requested_machines(fleet):
         key = (one.instance_type, one.availability_zone_ids)
         if key in seen:
             continue
@@ -52,7 +52,8 @@ def offering_questions(fleet: Fleet) -> Iterator[Question]:
         )
 
 
-def _requested(fleet: Fleet) -> list[Machines]:
+def requested_machines(fleet: Fleet) -> list[Machines]:
+    """Return the instances whose AZs are known and whose capacity was not purchased."""
     return [
         one
         for one in machines_of(fleet)
@@ -60,11 +61,24 @@ def _requested(fleet: Fleet) -> list[Machines]:
     ]
 
 
-def _ask_zones(account: Account, fleet: Fleet) -> Answer:
-    assert fleet.network is not None
+def zone_names(account: Account) -> dict[str, str]:
+    """Return the names of the account's available AZs by their ids."""
     reported = account.ask("ec2", "describe_availability_zones")["AvailabilityZones"]
-    names = {zone["ZoneId"]: zone["ZoneName"] for zone in reported if zone.get("State", "available") == "available"}
-    wanted = (*fleet.network.zones, *fleet.network.load_balancer_zone_ids)
+    return {zone["ZoneId"]: zone["ZoneName"] for zone in reported if zone.get("State", "available") == "available"}
+
+
+def zones_with(account: Account, ec2_type: str, types: Sequence[str]) -> set[str]:
+    """Return the AZ ids in which EC2 offers `ec2_type`, one of `types`, which are requested together."""
+    filters = [{"Name": "instance-type", "Values": types}]
+    reported = account.ask(
+        "ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters
+    )["InstanceTypeOfferings"]
+    return {item["Location"] for item in reported if item["InstanceType"] == ec2_type}
+
+
+def _ask_zones(account: Account, fleet: Fleet) -> Answer:
+    names = zone_names(account)
+    wanted = zones_of_network(fleet)
     problems = check_zones_of_account(wanted, there=names, region=account.region)
     shown = ", ".join(f"{zone} is {names[zone]} in this account" for zone in wanted if zone in names)
     return Answer(detail=shown or f"this account has {', '.join(sorted(names))}", problems=problems)
@@ -103,11 +117,7 @@ def _ask_endpoint_services(account: Account, fleet: Fleet, placed: dict[str, tup
 
 
 def _ask_offering(one: Machines, types: list[str], account: Account) -> Answer:
-    filters = [{"Name": "instance-type", "Values": types}]
-    reported = account.ask(
-        "ec2", "describe_instance_type_offerings", LocationType="availability-zone-id", Filters=filters
-    )["InstanceTypeOfferings"]
-    offered = {item["Location"] for item in reported if item["InstanceType"] == one.ec2_type}
+    offered = zones_with(account, one.ec2_type, types)
     hint = not one.service.on_ec2
     problems = check_offering(
         one.instance_type,

@@ -41,14 +41,14 @@ class NamedBucket:
 
 def questions_of_buckets(fleet: Fleet) -> Iterator[Question]:
     """Yield one check per bucket."""
-    made = {bucket.bucket_name for bucket in fleet.storage.buckets.values()}
+    made = {bucket.bucket_name for bucket in fleet.storage.buckets.values() if not bucket.existing}
     seen: set[str] = set()
     for bucket in bucket_places(fleet):
         if bucket.name not in seen and bucket.name not in made:
             seen.add(bucket.name)
             yield Question(Topic.STORAGE, f"bucket {bucket.name}", partial(_ask_bucket, bucket))
     for key, new in fleet.storage.buckets.items():
-        if new.bucket_name is not None:
+        if new.bucket_name is not None and not new.existing:
             path = ("storage", "buckets", key, "name")
             yield Question(
                 Topic.STORAGE,
@@ -66,6 +66,10 @@ def bucket_places(fleet: Fleet) -> Iterator[NamedBucket]:
 
 
 def _of_storage(fleet: Fleet) -> Iterator[NamedBucket]:
+    for key, bucket in fleet.storage.buckets.items():
+        if bucket.existing and bucket.bucket_name is not None:
+            path = ("storage", "buckets", key, "name")
+            yield _of(_S3 + bucket.bucket_name, "the fleet file names as existing", False, path)
     for repository in fleet.storage.fsx.repositories if fleet.storage.fsx is not None else ():
         yield _of(repository.data_repository_path, "FSx mirrors", True, ("storage", "fsx"))
 

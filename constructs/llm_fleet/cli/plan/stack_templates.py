@@ -215,7 +215,7 @@ def _json(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-_DESCRIBED = "(llm-fleet)"
+DESCRIBED = "(llm-fleet)"
 """End of the description of each stack of a fleet."""
 _NOT_RUNNING = ("DELETE_COMPLETE", "DELETE_IN_PROGRESS", "REVIEW_IN_PROGRESS")
 """States of stacks without resources, now or soon.
@@ -268,7 +268,7 @@ class DeployedStacks:
         mine = [
             stack
             for stack in listed
-            if stack["StackStatus"] not in _NOT_RUNNING and stack.get("TemplateDescription", "").endswith(_DESCRIBED)
+            if stack["StackStatus"] not in _NOT_RUNNING and stack.get("TemplateDescription", "").endswith(DESCRIBED)
         ]
         running = {stack["StackName"] for stack in mine}
         # A stack can only import from stacks that are older or were updated for it, so the newest is deleted first.
@@ -278,7 +278,7 @@ class DeployedStacks:
                 name=name, destroy=f"aws cloudformation delete-stack --region {clients.region} --stack-name {name}"
             )
             for name in (stack["StackName"] for stack in mine)
-            if name not in names and _fleet_of(name, running) == fleet
+            if name not in names and fleet_of_stack(name, running) == fleet
         )
 
     def _ask(self, clients: AwsClients, name: str) -> None:
@@ -296,7 +296,7 @@ class DeployedStacks:
         self.found[name] = StackTemplate(name=name, region=None, resources=resources, paths={}, outputs=outputs)
 
 
-def _fleet_of(stack: str, running: set[str]) -> str | None:
+def fleet_of_stack(stack: str, running: set[str]) -> str | None:
     """Return the name of the fleet of `stack`: the longest one that its name begins with.
 
     Each fleet has a stack for its storage, which distinguishes the fleets `train` and `train-two`.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
+from llm_fleet_local.aws.resources.moto_fixes.sagemaker_training_jobs import TrainingJob
 from tests.functions.training_watch.day.clock_and_queue import Clock, Queue, as_event
 from tests.functions.training_watch.day.script import EVERY, FINAL, SICK, TEMPORARY, JobEnd, Line
 

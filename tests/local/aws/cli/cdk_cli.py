@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tools.synth_environment import ROOT, use_project_node
 
 CDK = ROOT / "node_modules" / ".bin" / "cdk"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aws_cdk import App
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.local.aws.cli.cdk_cli import DEPLOY, Cli
 from tests.local.aws.cli.faulty_app import faulty_app
 from tests.local.aws.cli.small_app import small_app

@@ -5,8 +5,15 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
-from local.aws.resource_provider import Created, Level, NothingChanged, ReplacementNeeded, Request, ResourceFailed
-from local.aws.template.values import TemplateError
+from llm_fleet_local.aws.resource_provider import (
+    Created,
+    Level,
+    NothingChanged,
+    ReplacementNeeded,
+    Request,
+    ResourceFailed,
+)
+from llm_fleet_local.aws.template.values import TemplateError
 
 
 class MemoryProvider:

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 from werkzeug.serving import make_server
 
-from local.aws.router import Router
+from llm_fleet_local.aws.router import Router
 from tests.local.aws.conftest import REGION, Bench
 
 TEMPLATE: dict[str, Any] = {

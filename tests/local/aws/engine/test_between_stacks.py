@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.template.values import TemplateError
+from llm_fleet_local.aws.template.values import TemplateError
 from tests.local.aws.conftest import Bench
 
 THING: dict[str, Any] = {"Type": "Test::Thing", "Properties": {"Value": "1"}}

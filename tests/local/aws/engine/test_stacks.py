@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from local.aws.stacks.errors import RequestRejected
-from local.aws.stacks.stack import Stack
+from llm_fleet_local.aws.stacks.errors import RequestRejected
+from llm_fleet_local.aws.stacks.stack import Stack
 from tests.local.aws.conftest import REGION, Bench
 
 

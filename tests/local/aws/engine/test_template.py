@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from local.aws.stacks.proposal import Proposal
-from local.aws.template.document import parse_template
-from local.aws.template.policies import notes_on_creation, notes_on_update
-from local.aws.template.values import TemplateError
+from llm_fleet_local.aws.stacks.proposal import Proposal
+from llm_fleet_local.aws.template.document import parse_template
+from llm_fleet_local.aws.template.policies import notes_on_creation, notes_on_update
+from llm_fleet_local.aws.template.values import TemplateError
 from tests.local.aws.conftest import REGION, Bench
 
 THING: dict[str, Any] = {"Type": "Test::Thing"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 URL = (
     "https://us-west-2-aws-parallelcluster.s3.us-west-2.amazonaws.com/parallelcluster/{version}/templates/"

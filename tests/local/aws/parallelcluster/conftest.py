@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.local.aws.parallelcluster.clusters import Clusters
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from local.aws.parallelcluster.handed_over import KEYWORDS
-from local.parallelcluster.client import ENVIRONMENT
+from llm_fleet_local.aws.parallelcluster.handed_over import KEYWORDS
+from llm_fleet_local.parallelcluster.client import ENVIRONMENT
 from tests.local.aws.parallelcluster.clusters import Clusters
 from tests.local.parallelcluster.configurations import with_change
 

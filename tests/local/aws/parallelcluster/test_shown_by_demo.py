@@ -4,8 +4,8 @@ from typing import Any
 
 from rich.console import Console
 
+from llm_fleet_local.command.parallel_clusters import ParallelClusters
 from tests.local.aws.parallelcluster.clusters import Clusters
-from tools.demo.parallel_clusters import ParallelClusters
 
 
 def test_the_demo_shows_nodes_storage_hooks_and_the_stand_in(clusters: Clusters):

@@ -9,8 +9,8 @@ from moto import backends
 from moto.iam.models import iam_backends
 from moto.server import ThreadedMotoServer
 
-from local.aws.resources.catalog_provider import CatalogProvider
-from local.aws.resources.moto_fixes import install_moto_fixes
+from llm_fleet_local.aws.resources.catalog_provider import CatalogProvider
+from llm_fleet_local.aws.resources.moto_fixes import install_moto_fixes
 from tests.local.aws.resources.support import ACCOUNT, Deployer, Network
 
 SERVICES = (

@@ -4,7 +4,7 @@ import base64
 from functools import cached_property
 from typing import Any
 
-from local.aws.resource_provider import Created
+from llm_fleet_local.aws.resource_provider import Created
 from tests.local.aws.resources.support import Deployer, trust
 
 USER_DATA = "#!/bin/bash\necho 'ECS_CLUSTER=chat' >> /etc/ecs/ecs.config\n"

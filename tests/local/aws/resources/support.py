@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from local.aws.resource_provider import Created, Request
-from local.aws.resources.catalog_provider import CatalogProvider
+from llm_fleet_local.aws.resource_provider import Created, Request
+from llm_fleet_local.aws.resources.catalog_provider import CatalogProvider
 
 REGION, ACCOUNT = "us-west-2", "123456789012"
 STACK_ID = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/Fleet/0a1b2c3d-0000-1111-2222-333344445555"

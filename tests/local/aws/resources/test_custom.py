@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from local.aws.resource_provider import Level, ResourceFailed
+from llm_fleet_local.aws.resource_provider import Level, ResourceFailed
 from tests.local.aws.resources.support import Deployer, trust
 
 ANSWER = """

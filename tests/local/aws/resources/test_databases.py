@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ResourceFailed
+from llm_fleet_local.aws.resource_provider import ResourceFailed
 from tests.local.aws.resources.cases import Case
 from tests.local.aws.resources.database_cases import DATABASE_CASES
 from tests.local.aws.resources.support import Deployer

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ResourceFailed
-from local.aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
+from llm_fleet_local.aws.resource_provider import ResourceFailed
+from llm_fleet_local.aws.resources.moto_fixes.sagemaker_endpoints import let_interfaces_linger
 from tests.local.aws.resources.endpoint_cases import (
     CONFIG,
     ENDPOINT,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import Level, ReplacementNeeded, ResourceFailed
+from llm_fleet_local.aws.resource_provider import Level, ReplacementNeeded, ResourceFailed
 from tests.local.aws.resources.support import Deployer, Network
 
 TYPE = "AWS::FSx::FileSystem"

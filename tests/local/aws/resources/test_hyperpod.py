@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import Created, ReplacementNeeded, ResourceFailed
+from llm_fleet_local.aws.resource_provider import Created, ReplacementNeeded, ResourceFailed
 from tests.local.aws.resources.support import Deployer, Network, trust
 
 TYPE = "AWS::SageMaker::Cluster"

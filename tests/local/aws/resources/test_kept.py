@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from local.aws.resources.kept import forgotten
+from llm_fleet_local.aws.resources.kept import forgotten
 from tests.local.aws.resources.support import Deployer, Network
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import Level
-from local.aws.resources.spec import type_specs
+from llm_fleet_local.aws.resource_provider import Level
+from llm_fleet_local.aws.resources.spec import type_specs
 from tests.local.aws.resources.cases import CASES, Case
 from tests.local.aws.resources.support import Deployer
 

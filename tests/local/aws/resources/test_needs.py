@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import NothingChanged, ResourceFailed
+from llm_fleet_local.aws.resource_provider import NothingChanged, ResourceFailed
 from tests.local.aws.resources.support import Deployer, Network, trust
 
 NO_VPC, NO_GROUP, NO_SUBNET = "vpc-0123456789abcdef0", "sg-0123456789abcdef0", "subnet-0123456789abcdef0"

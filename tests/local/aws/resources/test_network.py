@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import Created, ResourceFailed
-from local.aws.resources.moto_fixes.endpoint_services import take_endpoint_services
-from local.aws.resources.moto_fixes.service_quotas import give_quotas
+from llm_fleet_local.aws.resource_provider import Created, ResourceFailed
+from llm_fleet_local.aws.resources.moto_fixes.endpoint_services import take_endpoint_services
+from llm_fleet_local.aws.resources.moto_fixes.service_quotas import give_quotas
 from tests.local.aws.resources.support import ACCOUNT, REGION, Deployer, Network, trust
 
 

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.s3.models import s3_backends
 
-from local.aws.resource_provider import Level
+from llm_fleet_local.aws.resource_provider import Level
 from tests.local.aws.resources.cases import READ, WRITE
 from tests.local.aws.resources.support import ACCOUNT, Deployer, trust
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ResourceFailed
+from llm_fleet_local.aws.resource_provider import ResourceFailed
 from tests.local.aws.resources.queue_cases import POLICY, QUEUE, make_poison
 from tests.local.aws.resources.support import ACCOUNT, REGION, Deployer, trust
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import Level, ResourceFailed
+from llm_fleet_local.aws.resource_provider import Level, ResourceFailed
 from tests.local.aws.resources.support import ACCOUNT, Deployer
 
 DENIAL = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Action": "ec2:RunInstances", "Resource": "*"}]}

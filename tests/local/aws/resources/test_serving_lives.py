@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ReplacementNeeded, ResourceFailed
+from llm_fleet_local.aws.resource_provider import ReplacementNeeded, ResourceFailed
 from tests.local.aws.resources.cases import Case
 from tests.local.aws.resources.serving import MANAGED_SERVER, USER_DATA, Serving
 from tests.local.aws.resources.serving_cases import SEEN, SERVING_CASES

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ResourceFailed
+from llm_fleet_local.aws.resource_provider import ResourceFailed
 from tests.local.aws.resources.serving import MANAGED_SERVER, NOT_FOUND, SERVER, Serving
 from tests.local.aws.resources.support import Deployer
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ReplacementNeeded, ResourceFailed
-from local.aws.resources.catalog_provider import CatalogProvider
-from local.aws.resources.schemas import schema_of
-from local.aws.resources.spec import TypeSpec, type_specs
+from llm_fleet_local.aws.resource_provider import ReplacementNeeded, ResourceFailed
+from llm_fleet_local.aws.resources.catalog_provider import CatalogProvider
+from llm_fleet_local.aws.resources.schemas import schema_of
+from llm_fleet_local.aws.resources.spec import TypeSpec, type_specs
 from tests.local.aws.resources.support import Deployer
 
 

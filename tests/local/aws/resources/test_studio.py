@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.resource_provider import ReplacementNeeded, ResourceFailed
+from llm_fleet_local.aws.resource_provider import ReplacementNeeded, ResourceFailed
 from tests.local.aws.resources.support import ACCOUNT, Deployer, Network, trust
 
 DOMAIN, PROFILE, SCRIPT = (f"AWS::SageMaker::{kind}" for kind in ("Domain", "UserProfile", "StudioLifecycleConfig"))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 
 def resource(kind: str, /, depends_on: str | None = None, **properties: Any) -> dict[str, Any]:

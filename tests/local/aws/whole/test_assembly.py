@@ -13,8 +13,8 @@ from aws_cdk import aws_s3_assets as assets
 from botocore.exceptions import ClientError
 from constructs import Construct
 
-from local.aws.client import LocalAws
-from local.aws.reachability import Place, Reachability
+from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.aws.reachability import Place, Reachability
 from tools.synth_environment import cdk_context
 
 ENVIRONMENT = cdk.Environment(account="123456789012", region="us-west-2")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 CODE = """
 import json, os

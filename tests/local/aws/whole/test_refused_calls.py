@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from llm_fleet.cli.clients import refusal
 from llm_fleet.rules.feature_codes import CommandCode
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tools.synth_environment import ROOT
 
 _STARTS_ONE = """
 import os, signal
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 
 aws = LocalAws()
 aws.start()
@@ -31,7 +31,16 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, Any], Path]]:
     ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "local.aws", "serve", "--ready-file", str(ready), "--account", "210987654321"]
+    command = [
+        sys.executable,
+        "-m",
+        "llm_fleet_local.aws",
+        "serve",
+        "--ready-file",
+        str(ready),
+        "--account",
+        "210987654321",
+    ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not ready.exists():

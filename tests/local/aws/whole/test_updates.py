@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local.aws.client import LocalAws
+from llm_fleet_local.aws.client import LocalAws
 from tests.local.aws.whole.stacks import Stacks, get_att, ref, resource
 
 VPC = resource("AWS::EC2::VPC", CidrBlock="10.0.0.0/16")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.image import image as module
-from local.drill.image.distribution import distributions
-from local.drill.image.image import ImageError, Images, recipe_keys
-from local.drill.image.prerequisites import MissingPrerequisite, provide
+from llm_fleet_local.drill.image import image as module
+from llm_fleet_local.drill.image.distribution import distributions
+from llm_fleet_local.drill.image.image import ImageError, Images, recipe_keys
+from llm_fleet_local.drill.image.prerequisites import MissingPrerequisite, provide
 
 
 def nothing(*_: object, **__: object) -> None:

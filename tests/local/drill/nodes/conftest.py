@@ -4,14 +4,14 @@ from collections.abc import Generator
 
 import pytest
 
-from local.drill.image.image import Images
-from local.drill.nodes.backend import Backend, NodePlan
-from local.drill.nodes.docker import DockerBackend
-from local.drill.nodes.docker_engine import find_engine
-from local.drill.nodes.docker_image import provide_docker_image
-from local.drill.nodes.node import Node
-from local.drill.nodes.unshare import UnshareBackend
-from local.drill.work_folder import image_folder, work_folder
+from llm_fleet_local.drill.image.image import Images
+from llm_fleet_local.drill.nodes.backend import Backend, NodePlan
+from llm_fleet_local.drill.nodes.docker import DockerBackend
+from llm_fleet_local.drill.nodes.docker_engine import find_engine
+from llm_fleet_local.drill.nodes.docker_image import provide_docker_image
+from llm_fleet_local.drill.nodes.node import Node
+from llm_fleet_local.drill.nodes.unshare import UnshareBackend
+from llm_fleet_local.drill.work_folder import image_folder, work_folder
 
 
 @pytest.fixture(scope="module", params=[pytest.param("unshare", marks=pytest.mark.root), "docker"])

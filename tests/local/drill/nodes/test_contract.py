@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.nodes.backend import Backend
-from local.drill.nodes.node import CommandError, Node, NodeError
-from local.drill.until import until
+from llm_fleet_local.drill.nodes.backend import Backend
+from llm_fleet_local.drill.nodes.node import CommandError, Node, NodeError
+from llm_fleet_local.drill.until import until
 
 ORDERLY = """
 [Service]

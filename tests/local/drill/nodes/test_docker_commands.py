@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.image.prerequisites import MissingPrerequisite
-from local.drill.nodes import choose
-from local.drill.nodes.backend import NodePlan
-from local.drill.nodes.docker_engine import Engine, clear_containers, find_engine
-from local.drill.nodes.docker_node import DockerNode
-from local.drill.nodes.node import NodeError
-from local.drill.nodes.unshare_node import ENVIRONMENT
+from llm_fleet_local.drill.image.prerequisites import MissingPrerequisite
+from llm_fleet_local.drill.nodes import choose
+from llm_fleet_local.drill.nodes.backend import NodePlan
+from llm_fleet_local.drill.nodes.docker_engine import Engine, clear_containers, find_engine
+from llm_fleet_local.drill.nodes.docker_node import DockerNode
+from llm_fleet_local.drill.nodes.node import NodeError
+from llm_fleet_local.drill.nodes.unshare_node import ENVIRONMENT
 
 DOCKER = Engine(("docker",), "docker", legacy_groups=False, may_raise_limits=True)
 LEGACY = Engine(("podman", "--log-level=error", "--runtime=runc"), "podman", legacy_groups=True, may_raise_limits=False)

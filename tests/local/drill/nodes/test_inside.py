@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.nodes.inside import inside
+from llm_fleet_local.drill.nodes.inside import inside
 
 
 @pytest.mark.parametrize(

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.image.image import Image, Images
-from local.drill.image.prerequisites import MissingPrerequisite
-from local.drill.nodes.cluster_record import unmount_below
-from local.drill.nodes.control_groups import TOP, hierarchies
-from local.drill.nodes.node import NodeError
-from local.drill.nodes.sweep import sweep
-from local.drill.nodes.unshare import UnshareBackend
-from local.drill.work_folder import image_folder
+from llm_fleet_local.drill.image.image import Image, Images
+from llm_fleet_local.drill.image.prerequisites import MissingPrerequisite
+from llm_fleet_local.drill.nodes.cluster_record import unmount_below
+from llm_fleet_local.drill.nodes.control_groups import TOP, hierarchies
+from llm_fleet_local.drill.nodes.node import NodeError
+from llm_fleet_local.drill.nodes.sweep import sweep
+from llm_fleet_local.drill.nodes.unshare import UnshareBackend
+from llm_fleet_local.drill.work_folder import image_folder
 
 pytestmark = pytest.mark.root
 
 KILLED = """
 import sys, time
 from pathlib import Path
-from local.drill.image.image import Images
-from local.drill.nodes.sweep import sweep
-from local.drill.nodes.unshare import UnshareBackend
-from local.drill.work_folder import image_folder
+from llm_fleet_local.drill.image.image import Images
+from llm_fleet_local.drill.nodes.sweep import sweep
+from llm_fleet_local.drill.nodes.unshare import UnshareBackend
+from llm_fleet_local.drill.work_folder import image_folder
 backend = UnshareBackend(Images(image_folder()).provide(), Path(sys.argv[1]))
 backend.create("ip-10-66-1-1", "10.66.1.1")
 backend.network.start("sleep", "600", log=Path("/dev/null"))

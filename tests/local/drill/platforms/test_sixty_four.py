@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from llm_fleet_local.drill.cluster_view import ClusterView, Group, Instance
+from llm_fleet_local.drill.platforms.resource_config import resource_config
+from llm_fleet_local.drill.platforms.slurm_conf import DRILL_PROFILE, agent_slurm_conf
 from llm_fleet_node.graph import build
 from llm_fleet_node.host import Host
 from llm_fleet_node.platform_files import read_resource_config
 from llm_fleet_node.slurm.conf_file import read
 from llm_fleet_node.steps import every_step
-from local.drill.cluster_view import ClusterView, Group, Instance
-from local.drill.platforms.resource_config import resource_config
-from local.drill.platforms.slurm_conf import DRILL_PROFILE, agent_slurm_conf
 
 WORKERS = 64
 

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from local.drill.report.model import Event, Run, ScriptRun, StandInUse, StepRun, read_script_run
-from local.drill.report.page import acts, page
-from local.drill.report.text import summary
-from local.drill.report.timeline import hover_text, lanes, timeline
+from llm_fleet_local.drill.report.model import Event, Run, ScriptRun, StandInUse, StepRun, read_script_run
+from llm_fleet_local.drill.report.page import acts, page
+from llm_fleet_local.drill.report.text import summary
+from llm_fleet_local.drill.report.timeline import hover_text, lanes, timeline
 
 
 def step(

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.image.prerequisites import MissingPrerequisite
-from local.drill.stand_ins import interpreter
-from local.drill.stand_ins.shared import lay_out
-from local.drill.stand_ins.stand_in import calls, stand_ins
+from llm_fleet_local.drill.image.prerequisites import MissingPrerequisite
+from llm_fleet_local.drill.stand_ins import interpreter
+from llm_fleet_local.drill.stand_ins.shared import lay_out
+from llm_fleet_local.drill.stand_ins.stand_in import calls, stand_ins
 
 
 def test_each_stand_in_describes_what_it_does_and_rejects() -> None:

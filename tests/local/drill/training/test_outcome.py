@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from local.drill.report.curves import curves
-from local.drill.report.model import Environment, ScriptRun, StepRun, environment_of
-from local.drill.report.training import lines, section
-from local.drill.training.metrics import Row, read_rows
-from local.drill.training.outcome import Trained, Training
+from llm_fleet_local.drill.report.curves import curves
+from llm_fleet_local.drill.report.model import Environment, ScriptRun, StepRun, environment_of
+from llm_fleet_local.drill.report.training import lines, section
+from llm_fleet_local.drill.training.metrics import Row, read_rows
+from llm_fleet_local.drill.training.outcome import Trained, Training
 
 SAME, OTHER = "a" * 64, "b" * 64
 

@@ -9,11 +9,11 @@ from typing import Any
 from aiohttp import ClientError, ClientSession
 from yarl import URL
 
-from local.serving.local_issuer import LocalIssuer
-from local.serving.proxy.proxy import Proxy
-from local.serving.proxy.targets import State, Target
-from local.serving.template.read_front import read_front
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.local_issuer import LocalIssuer
+from llm_fleet_local.serving.proxy.proxy import Proxy
+from llm_fleet_local.serving.proxy.targets import State, Target
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.local.serving.templates import ELB, FORWARD, NOT_FOUND, paths, rule, template
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from local.serving.proxy.rules import Requested, first_rule, normalized
-from local.serving.template.front import Action, Condition, Listener, Rule
+from llm_fleet_local.serving.proxy.rules import Requested, first_rule, normalized
+from llm_fleet_local.serving.template.front import Action, Condition, Listener, Rule
 
 
 def rule(name: str, *conditions: Condition) -> Rule:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from local.serving.proxy.targets import State, Target, Targets
-from local.serving.template.front import HealthCheck, TargetGroup
+from llm_fleet_local.serving.proxy.targets import State, Target, Targets
+from llm_fleet_local.serving.template.front import HealthCheck, TargetGroup
 
 
 def targets(algorithm: str = "least_outstanding_requests", delay: float = 0.05) -> Targets:

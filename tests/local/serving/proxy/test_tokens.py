@@ -6,8 +6,8 @@ from typing import Any
 import jwt
 import pytest
 
-from local.serving.local_issuer import LocalIssuer, claims_for
-from local.serving.proxy.tokens import TokenRefused, check_token
+from llm_fleet_local.serving.local_issuer import LocalIssuer, claims_for
+from llm_fleet_local.serving.proxy.tokens import TokenRefused, check_token
 
 ISSUER = "https://issuer.example.com"
 SETTINGS: dict[str, Any] = {"Issuer": ISSUER, "JwksEndpoint": f"{ISSUER}/keys"}

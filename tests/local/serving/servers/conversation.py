@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import ClientSession, UnixConnector, web
 from yarl import URL
 
-from local.serving.servers.http_server import HttpServer
+from llm_fleet_local.serving.servers.http_server import HttpServer
 
 
 class Asker:

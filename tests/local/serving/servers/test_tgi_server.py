@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from local.serving.servers.command_words import SettingRefused
-from local.serving.servers.tgi_generation import TgiGenerator
-from local.serving.servers.tgi_server import TgiServer
-from local.serving.servers.tgi_settings import tgi_settings
+from llm_fleet_local.serving.servers.command_words import SettingRefused
+from llm_fleet_local.serving.servers.tgi_generation import TgiGenerator
+from llm_fleet_local.serving.servers.tgi_server import TgiServer
+from llm_fleet_local.serving.servers.tgi_settings import tgi_settings
 from tests.local.serving.servers.conversation import Asker, asking
 from tests.local.serving.templates import TGI_ENVIRONMENT
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from local.serving.servers.command_words import SettingRefused
-from local.serving.servers.vllm_server import VllmServer
-from local.serving.servers.vllm_settings import VllmSettings, vllm_settings
+from llm_fleet_local.serving.servers.command_words import SettingRefused
+from llm_fleet_local.serving.servers.vllm_server import VllmServer
+from llm_fleet_local.serving.servers.vllm_settings import VllmSettings, vllm_settings
 from tests.local.serving.servers.conversation import Asker, asking
 
 KEY = "k" * 16

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from local.serving.servers.http_server import HttpServer
-from local.serving.servers.tgi_server import TgiServer
-from local.serving.servers.tgi_settings import tgi_settings
-from local.serving.servers.vllm_server import VllmServer
-from local.serving.servers.vllm_settings import VllmSettings
+from llm_fleet_local.serving.servers.http_server import HttpServer
+from llm_fleet_local.serving.servers.tgi_server import TgiServer
+from llm_fleet_local.serving.servers.tgi_settings import tgi_settings
+from llm_fleet_local.serving.servers.vllm_server import VllmServer
+from llm_fleet_local.serving.servers.vllm_settings import VllmSettings
 from tests.local.serving.servers.conversation import Asker, asking
 from tests.local.serving.templates import TGI_ENVIRONMENT
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, UnixConnector
 
-from local.serving.proxy.proxy import Proxy
-from local.serving.proxy.targets import Target
-from local.serving.servers.account_context import AccountContext
-from local.serving.tasks.images import kind_of_image
-from local.serving.tasks.stop_sequence import Stopped, stop_task
-from local.serving.tasks.task import Task
-from local.serving.template.problem import NotServable
-from local.serving.template.read_front import read_front
-from local.serving.template.read_service import read_services
-from local.serving.template.reader import TemplateReader
+from llm_fleet_local.serving.proxy.proxy import Proxy
+from llm_fleet_local.serving.proxy.targets import Target
+from llm_fleet_local.serving.servers.account_context import AccountContext
+from llm_fleet_local.serving.tasks.images import kind_of_image
+from llm_fleet_local.serving.tasks.stop_sequence import Stopped, stop_task
+from llm_fleet_local.serving.tasks.task import Task
+from llm_fleet_local.serving.template.problem import NotServable
+from llm_fleet_local.serving.template.read_front import read_front
+from llm_fleet_local.serving.template.read_service import read_services
+from llm_fleet_local.serving.template.reader import TemplateReader
 from tests.local.serving.servers.test_vllm import HUGGING_FACE
 from tests.local.serving.templates import TGI_ENVIRONMENT, server, template
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from llm_fleet.rules.parallelcluster.update_changes import Verdict, normal
 from llm_fleet.rules.parallelcluster.update_plan import LOST_DATA, PlannedChange
-from local.parallelcluster.answers import Change
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.answers import Change
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import Configuration
 
 PASSES = "passes"

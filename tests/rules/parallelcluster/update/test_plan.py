@@ -7,7 +7,7 @@ import pytest
 
 from llm_fleet.rules.parallelcluster.update_changes import Verdict, normal, value_text
 from llm_fleet.rules.parallelcluster.update_plan import PlannedChange, plan_json, plan_text, plan_update
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.configurations import (
     MANAGED_LUSTRE,
     Configuration,

@@ -4,7 +4,7 @@ import pytest
 
 from llm_fleet.rules.parallelcluster.update_fleet_policies import POLICIES
 from llm_fleet.rules.parallelcluster.update_plan import plan_update
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.agreement import ParallelClusterVerdict, ours
 from tests.rules.parallelcluster.update.cases import CHANGES
 from tests.rules.parallelcluster.update.configurations import STRATEGIES, Configuration, base, edited

@@ -6,7 +6,7 @@ from copy import deepcopy
 import pytest
 
 from llm_fleet.rules.parallelcluster.update_plan import plan_update
-from local.parallelcluster.client import Oracle
+from llm_fleet_local.parallelcluster.client import Oracle
 from tests.rules.parallelcluster.update.agreement import ParallelClusterVerdict, ours
 from tests.rules.parallelcluster.update.cases import CHANGES
 from tests.rules.parallelcluster.update.configurations import STRATEGIES, Configuration, Edit, base, put

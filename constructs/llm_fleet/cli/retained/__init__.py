@@ -1,0 +1,55 @@
+"""The command `llm-fleet retained`."""
+
+import argparse
+
+from llm_fleet.cli.place import add_file, file_of
+from llm_fleet.cli.verb import Verbs, add_verb
+
+
+def add_to(verbs: Verbs) -> None:
+    """Add the command to the command line."""
+    verb = add_verb(
+        verbs,
+        "retained",
+        help="list what deleted stacks of a fleet left behind, with its price; use it again, or delete it",
+        examples=("retained", "retained -f fleet.yaml --adopt"),
+    )
+    add_file(verb, argument=True)
+    verb.add_argument("--only", action="append", default=[], metavar="ID", help="only this resource; repeatable")
+    action = verb.add_mutually_exclusive_group()
+    action.add_argument(
+        "--adopt",
+        action="store_true",
+        help="write the resources into the fleet file, so that the next deployment uses them; prints the difference",
+    )
+    verb.add_argument("--json", action="store_true", help="print JSON")
+    verb.set_defaults(run=retained)
+
+
+def retained(arguments: argparse.Namespace) -> int:
+    """List, adopt or delete the retained resources. Returns 3 if AWS could not be queried completely."""
+    from llm_fleet.cli.clients import AwsClients, AwsRefusal
+    from llm_fleet.cli.retained.listing import print_list
+    from llm_fleet.cli.retained.survey import survey
+    from llm_fleet.cli.verb import ExitCode
+    from llm_fleet.fleet_file.load import load_fleet
+
+    path = file_of(arguments)
+    fleet = load_fleet(path)
+    clients = AwsClients(region=fleet.region)
+    found = survey(clients, fleet, only=arguments.only)
+    if arguments.adopt and found.problems:
+        # With a part of the keys, the next deployment would create new, empty resources for the others.
+        raise AwsRefusal(found.problems, subject="nothing was written")
+    if arguments.adopt:
+        from llm_fleet.cli.retained.adoption import adopt
+        from llm_fleet.cli.retained.listing import print_adoption
+        from llm_fleet.cli.write_files import write_file
+
+        adoption = adopt(clients, found, fleet, path)
+        if adoption.changes:
+            write_file(path, adoption.after, force=True)
+        print_adoption(adoption, found, path, as_json=arguments.json)
+    else:
+        print_list(found, fleet, as_json=arguments.json)
+    return ExitCode.NOT_CHECKED if found.problems else ExitCode.FINE

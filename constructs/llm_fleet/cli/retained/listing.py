@@ -1,0 +1,118 @@
+"""Prints retained resources: table or JSON."""
+
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from llm_fleet.cli.plan.fleet_sections import as_number, in_dollars
+from llm_fleet.cli.retained.adoption import Adoption
+from llm_fleet.cli.retained.fleet_keys import fleet_key
+from llm_fleet.cli.retained.survey import NO_CHARGE, Retained, Survey
+from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, print_json, print_notes
+from llm_fleet.cli.table import Cell, Column, Table
+from llm_fleet.fleet_file.fleet import Fleet
+
+_COLUMNS = (
+    Column(key="kind", title="KIND"),
+    Column(key="id", title="ID"),
+    Column(key="name", title="NAME"),
+    Column(key="since", title="SINCE"),
+    Column(key="size", title="SIZE", right=True),
+    Column(key="month", title="PER MONTH", right=True),
+    Column(key="key", title="FLEET FILE", wraps=True),
+)
+_NOT_KNOWN = "no price known"
+_NOT_QUERIED = "not queried"
+
+
+def print_list(found: Survey, fleet: Fleet, *, as_json: bool) -> None:
+    """Print the resources of `found`, and on standard error what could not be queried."""
+    if as_json:
+        print_json(
+            {
+                "fleet": fleet.name,
+                "region": fleet.region,
+                "stacks": found.stacks,
+                "retained": [_data(item, fleet) for item in found.items],
+                "problems": found.problems,
+            }
+        )
+        return
+    screen = Screen.of_output()
+    print(Table(columns=_COLUMNS, rows=[_row(item, fleet) for item in found.items]).text(screen), end="")
+    print(painted(_sum(found, fleet), Tone.STRONG, color=screen.color))
+    print_notes((), found.problems)
+
+
+def print_adoption(adoption: Adoption, found: Survey, path: Path, *, as_json: bool) -> None:
+    """Print the difference of the fleet file at `path`, notes, and what could not be queried."""
+    if as_json:
+        print_json(
+            {
+                "file": str(path),
+                "changed": adoption.changes,
+                "diff": adoption.diff(path),
+                "notes": adoption.notes,
+                "problems": found.problems,
+            }
+        )
+        return
+    if adoption.changes:
+        print(adoption.diff(path), end="")
+        print(f"wrote {path}")
+    else:
+        print(f"{path}: nothing to adopt")
+    sys.stdout.flush()
+    print_notes(adoption.notes, found.problems)
+
+
+def _sum(found: Survey, fleet: Fleet) -> str:
+    if not found.items:
+        what = "nothing found, but not every call succeeded" if found.problems else "no retained resources"
+        return f"{fleet.name} in {fleet.region}: {what}"
+    known = sum((item.described.month_usd or NO_CHARGE for item in found.items), Decimal(0))
+    unknown = sum(item.described.month_usd is None for item in found.items)
+    text = f"{counted(len(found.items), 'retained resource')}, {in_dollars(known)} per month"
+    return f"{text}, and {unknown} without a known price" if unknown else text
+
+
+def _row(item: Retained, fleet: Fleet) -> dict[str, Cell]:
+    described = item.described
+    return {
+        "kind": item.kind,
+        "id": item.id,
+        "name": described.name if described.name != item.id else None,
+        "since": f"{item.since:%Y-%m-%d}" if item.since else None,
+        "size": described.size or None,
+        "month": _price(item),
+        "key": str(fleet_key(item, fleet)),
+    }
+
+
+def _price(item: Retained) -> Toned:
+    usd = item.described.month_usd
+    if not item.is_checked:
+        return Toned(_NOT_QUERIED, Tone.WARNING)
+    if usd is None:
+        return Toned(_NOT_KNOWN, Tone.WARNING)
+    place = f" in {item.described.price_region}" if item.described.price_region else ""
+    return Toned("no charge" if usd == NO_CHARGE else f"{in_dollars(usd)}{place}")
+
+
+def _data(item: Retained, fleet: Fleet) -> dict[str, Any]:
+    key = fleet_key(item, fleet)
+    return {
+        "kind": item.kind,
+        "id": item.id,
+        "name": item.described.name,
+        "stack": item.trace.stack,
+        "since": item.since,
+        "size": item.described.size or None,
+        "month_usd": as_number(item.described.month_usd),
+        "price_region": item.described.price_region or None,
+        "checked": item.is_checked,
+        "key": ".".join(key.path) or None,
+        "used": key.used,
+        "reason": key.reason or None,
+    }

@@ -1,0 +1,63 @@
+"""Resources that are found by the tags of CloudFormation, when the events of their stack are gone."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from llm_fleet.cli.clients import AwsClients
+from llm_fleet.cli.retained.traces import Trace, tagged
+
+_STACKS = [f"train-{number}" for number in range(21)]
+_TAGS = {
+    "arn:aws:fsx:us-west-2:111122223333:file-system/fs-1": "train-1",
+    "arn:aws:ec2:us-west-2:111122223333:vpc/vpc-1": "train-2",
+    "arn:aws:s3:::data": "train-3",
+    "arn:aws:logs:us-west-2:111122223333:log-group:train-flows": "train-4",
+    "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-a1b2c3": "train-5",
+    "arn:aws:ec2:us-west-2:111122223333:natgateway/nat-1": "train-2",
+    "arn:aws:rds:us-west-2:111122223333:cluster-snapshot:last": "train-20",
+}
+
+
+class _Tagging:
+    """GetResources with the filter that the tool sends; more than 20 values are an error, as in the service."""
+
+    def get_paginator(self, name: str) -> "_Tagging":
+        assert name == "get_resources"
+        return self
+
+    def paginate(self, TagFilters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        (only,) = TagFilters
+        assert only["Key"] == "aws:cloudformation:stack-name"
+        assert len(only["Values"]) <= 20
+        found = [
+            {
+                "ResourceARN": arn,
+                "Tags": [
+                    {"Key": "aws:cloudformation:stack-name", "Value": stack},
+                    {"Key": "aws:cloudformation:logical-id", "Value": f"Logical{stack[-1]}"},
+                ],
+            }
+            for arn, stack in _TAGS.items()
+            if stack in only["Values"]
+        ]
+        return [{"ResourceTagMappingList": found[:1]}, {"ResourceTagMappingList": found[1:]}]
+
+
+def test_known_types_are_found_by_their_arn():
+    def client(service: str) -> _Tagging:
+        assert service == "resourcegroupstaggingapi"
+        return _Tagging()
+
+    clients = cast(AwsClients, SimpleNamespace(client=client))
+    found = {one.id: one for one in tagged(clients, _STACKS)}
+    assert {id: one.resource_type for id, one in found.items()} == {
+        "fs-1": "AWS::FSx::FileSystem",
+        "vpc-1": "AWS::EC2::VPC",
+        "data": "AWS::S3::Bucket",
+        "train-flows": "AWS::Logs::LogGroup",
+        "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-a1b2c3": "AWS::SecretsManager::Secret",
+        "last": "AWS::RDS::DBClusterSnapshot",
+    }
+    assert found["fs-1"] == Trace(
+        resource_type="AWS::FSx::FileSystem", id="fs-1", logical_id="Logical1", stack="train-1", since=None
+    )

@@ -1,0 +1,91 @@
+"""Keys of a YAML text change at their positions; everything else stays."""
+
+import pytest
+
+from llm_fleet.cli.retained.yaml_edit import set_keys
+from llm_fleet.fleet_file.document import parse
+
+BLOCK = """\
+# head
+network:            # the network
+  # about az
+  az: usw2-az4      # capacity is here
+  cidr: 10.0.0.0/16
+
+  # about logs
+  flow_logs: 90 days
+# between
+storage:
+  fsx:
+    backups:        # daily
+      keep: 7 days
+      at: "03:00"   # at night
+    # where
+    mount: /data
+    data_repositories:
+      - path: /a
+        s3: s3://a
+      - {path: /b, s3: s3://b}  # the second
+    size: 4800 GiB
+clusters: {}
+"""
+
+
+def test_a_block_gets_the_key_in_place_of_the_first_one_and_keeps_its_comments():
+    changed = set_keys(BLOCK, ("network",), {"vpc": {"id": "vpc-1", "subnets": {"usw2-az4": "subnet-1"}}})
+    assert (
+        changed
+        == """\
+# head
+network:            # the network
+  # about az
+  vpc:
+    id: vpc-1
+    subnets: {usw2-az4: subnet-1}
+  # capacity is here
+
+  # about logs
+# between
+"""
+        + BLOCK[BLOCK.index("storage:") :]
+    )
+
+
+def test_nested_values_are_removed_completely_and_kept_keys_stay():
+    changed = set_keys(BLOCK, ("storage", "fsx"), {"existing": {"id": "fs-1"}}, keep=("mount",))
+    assert changed.startswith(BLOCK[: BLOCK.index("    backups:")])
+    assert (
+        changed[BLOCK.index("    backups:") :]
+        == """\
+    existing:
+      id: fs-1
+    # daily
+    # at night
+    # where
+    mount: /data
+    # the second
+clusters: {}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "keep", "changed"),
+    [
+        ("n: {az: a, m: /x} # why\nz: 1\n", ("n",), ("m",), "n: {m: /x, vpc: {id: v}} # why\nz: 1\n"),
+        ("s: {n: {}}\n", ("s", "n"), (), "s: {n: {vpc: {id: v}}}\n"),
+        ("s:\n  n: 4 TiB   # short\n", ("s", "n"), (), "s:\n  n: {vpc: {id: v}}   # short\n"),
+        ("n:\n  a: 1\n  b: |\n    two\n    lines\n", ("n",), (), "n:\n  vpc:\n    id: v\n"),
+        ("n:\n  a: {x: 1,\n      y: 2} # c\n  m: 1", ("n",), ("m",), "n:\n  vpc:\n    id: v\n  # c\n  m: 1"),
+        ("n:\n  m: 1\n", ("n",), ("m",), "n:\n  vpc:\n    id: v\n  m: 1\n"),
+        ("n:\r\n  a: 1\r\n  m: 2\r\n", ("n",), ("m",), "n:\r\n  vpc:\n    id: v\n  m: 2\r\n"),
+    ],
+)
+def test_other_forms(text: str, path: tuple[str, ...], keep: tuple[str, ...], changed: str):
+    assert set_keys(text, path, {"vpc": {"id": "v"}}, keep=keep) == changed
+
+
+@pytest.mark.parametrize("value", ["12345678", "12345e10", "yes", "null", "a: b", "2y#d", " x"])
+def test_a_text_that_yaml_reads_as_something_else_gets_quotes(value: str):
+    changed = set_keys("n: {}\n", ("n",), {"mount_name": value})
+    assert parse(changed, subject="here").data == {"n": {"mount_name": value}}

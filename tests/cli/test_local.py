@@ -1,0 +1,99 @@
+"""`llm-fleet local` without an emulator: missing packages, folders, and the project that is deployed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from llm_fleet.cli.main import main
+from llm_fleet_local.command.cdk_cli import installed_cdk
+from llm_fleet_local.command.project import LocalError, Project
+from tools.synth_environment import ROOT
+
+EXAMPLE = str(ROOT / "examples" / "hyperpod-trn1.yaml")
+Capture = pytest.CaptureFixture[str]
+
+
+def test_missing_packages_are_reported_with_the_extra_that_brings_them(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "llm_fleet_local.command.run", raising=False)
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.delitem(sys.modules, "llm_fleet_local.aws.client", raising=False)
+    assert main(["local", "deploy", EXAMPLE]) == 1
+    reported = capsys.readouterr().err
+    assert "[LF1014]" in reported
+    assert "the package `boto3` is not installed" in reported
+    assert 'pip install "llm-fleet[local]"' in reported
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["status"], "start one with `llm-fleet local up`"),
+        (["destroy", EXAMPLE], "deploy with `llm-fleet local deploy`"),
+    ],
+)
+def test_nothing_that_runs_is_an_error_with_the_next_command(
+    words: list[str], remedy: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_FLEET_LOCAL_FOLDER", str(tmp_path))
+    assert main(["local", *words]) == 1
+    reported = capsys.readouterr().err
+    assert "[LF1015]" in reported
+    assert remedy in reported
+
+
+def test_a_folder_that_cannot_be_written_is_reported(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LLM_FLEET_LOCAL_FOLDER", str(tmp_path / "file" / "folder"))
+    assert main(["local", "up"]) == 1
+    reported = capsys.readouterr().err
+    assert f"{tmp_path}/file/folder cannot be written: not a directory" in reported
+    assert "set LLM_FLEET_LOCAL_FOLDER to a folder that you can write" in reported
+
+
+def test_errors_of_the_fleet_file_are_reported_before_the_emulator_starts(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_FLEET_LOCAL_FOLDER", str(tmp_path / "state"))
+    (tmp_path / "fleet.yaml").write_text("fleet: a\n")
+    assert main(["local", "deploy", str(tmp_path / "fleet.yaml")]) == 1
+    assert "[LF111]" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
+
+
+def test_the_project_is_the_folder_of_the_nearest_cdk_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LLM_FLEET_LOCAL_FOLDER", raising=False)
+    inner = tmp_path / "fleets" / "train"
+    inner.mkdir(parents=True)
+    assert Project.of(inner) == Project(inner, has_app=False)
+    (tmp_path / "cdk.json").write_text("{}")
+    assert Project.of(inner) == Project(tmp_path, has_app=True)
+    Project.of(inner).prepare()
+    assert (tmp_path / ".llm-fleet" / ".gitignore").read_text() == "*\n"
+
+
+def test_the_cdk_cli_of_the_project_is_used(tmp_path: Path) -> None:
+    cli = tmp_path / "node_modules" / ".bin" / "cdk"
+    cli.parent.mkdir(parents=True)
+    cli.touch()
+    (tmp_path / "inner").mkdir()
+    assert installed_cdk(Project(tmp_path / "inner", has_app=False), Console()) == cli
+
+
+def test_a_failed_installation_of_the_cdk_cli_is_reported_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("npm_config_registry", "http://localhost:9")
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "npm"))
+    with pytest.raises(LocalError) as failed:
+        installed_cdk(Project(tmp_path, has_app=False), Console())
+    assert "npm cannot install the CDK CLI: " in failed.value.message
+    assert "ECONNREFUSED" in failed.value.message
+    assert list((tmp_path / "cache" / "llm-fleet").iterdir()) == []
