@@ -7,14 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from llm_fleet_local.parallelcluster.client import ENVIRONMENT
+from llm_fleet_local.parallelcluster.client import provide_environment
 
 _OPERATIONS: dict[type, Any] = {ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub}
 
 
 def folder() -> Path:
     """The package."""
-    return next(ENVIRONMENT.glob("lib/python3.*/site-packages/pcluster"))
+    return next(provide_environment().glob("lib/python3.*/site-packages/pcluster"))
 
 
 def assigned(module: str) -> Mapping[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from llm_fleet_local.aws.parallelcluster.handed_over import KEYWORDS
-from llm_fleet_local.parallelcluster.client import ENVIRONMENT
+from llm_fleet_local.parallelcluster.client import provide_environment
 from tests.local.aws.parallelcluster.clusters import Clusters
 from tests.local.parallelcluster.configurations import with_change
 
@@ -115,7 +115,7 @@ def test_the_transform_must_be_acknowledged(clusters: Clusters):
 
 
 def test_the_arguments_of_its_operations_are_those_of_its_api():
-    (model,) = ENVIRONMENT.glob("lib/python*/site-packages/pcluster/api/openapi/openapi.yaml")
+    (model,) = provide_environment().glob("lib/python*/site-packages/pcluster/api/openapi/openapi.yaml")
     paths = yaml.load(model.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["paths"]
     operations = {one["operationId"]: one for path in paths.values() for one in path.values()}
     for operation, words in KEYWORDS.items():
