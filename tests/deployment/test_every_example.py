@@ -1,6 +1,9 @@
 """Every example deployed whole, updated once and destroyed, to a local emulation: `make nightly`."""
 
+import os
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import yaml
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet_local.aws.assembly.manifest import stacks_of
 from llm_fleet_local.aws.client import LocalAws
+from tests.day_two.deployed import DeployedFleet, Place
 from tests.deployment.around_examples import AROUND, Around, bring, owned_buckets
 from tests.deployment.conftest import synthesize
 from tests.deployment.what_is_there import what_is_there
@@ -51,6 +55,11 @@ RETAINED_BY_WISH = {
 }
 
 
+LAST_RELEASE = "3c78e3ca"
+ACCEPTED_CHANGES: dict[str, dict[Place, str]] = {}
+"""By example: resources that an update from the last release replaces or deletes; the changelog names each."""
+
+
 @pytest.fixture
 def aws(request: pytest.FixtureRequest) -> Iterator[LocalAws]:
     example: Path = request.getfixturevalue("example")
@@ -63,9 +72,20 @@ def aws(request: pytest.FixtureRequest) -> Iterator[LocalAws]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_deployed_updated_and_destroyed(example: Path, aws: LocalAws, tmp_path: Path) -> None:
-    around = AROUND.get(example.stem, Around())
+    around, others = AROUND.get(example.stem, Around()), what_is_there(aws)
+    file = _prepared(example, aws, around, others, tmp_path)
+    load_fleet(file)
+    first = synthesize(tmp_path / "first.out", file, account=ACCOUNT)
+    _deploy_each_stack(first, file, aws, around)
+    file.write_text(_tagged(file.read_text(encoding="utf-8")), encoding="utf-8")
+    second = _deploy(aws, file, tmp_path / "second.out")
+    _assert_updated(aws, second)
+    _assert_destroyed(aws, second, others, RETAINED | RETAINED_BY_WISH.get(example.stem, {}))
+
+
+def _prepared(example: Path, aws: LocalAws, around: Around, others: dict[str, list[str]], tmp_path: Path) -> Path:
+    """Create what the example requires, add it to `others`, and return the fleet file with real ids."""
     text = example.read_text(encoding="utf-8")
-    others = what_is_there(aws)
     if around.network_first:
         whole = yaml.safe_load(text)
         file = tmp_path / "network.yaml"
@@ -80,16 +100,74 @@ def test_an_example_is_deployed_updated_and_destroyed(example: Path, aws: LocalA
         others[kind] = [*others[kind], *(one for one in found if one not in between[kind])]
     file = _next_to(example, tmp_path)
     file.write_text(text, encoding="utf-8")
-    load_fleet(file)
-    first = synthesize(tmp_path / "first.out", file, account=ACCOUNT)
-    for stack in stacks_of(first, account=ACCOUNT, region=aws.region):
-        bring(aws, around, yaml.safe_load(text))
-        report = aws.deploy(first, only=[stack.name])
+    return file
+
+
+def _deploy_each_stack(assembly: Path, file: Path, aws: LocalAws, around: Around) -> None:
+    """Deploy one stack after the other, each with what it requires."""
+    for stack in stacks_of(assembly, account=ACCOUNT, region=aws.region):
+        bring(aws, around, yaml.safe_load(file.read_text(encoding="utf-8")))
+        report = aws.deploy(assembly, only=[stack.name])
         assert report.succeeded, str(report)
-    file.write_text(_tagged(text), encoding="utf-8")
-    second = _deploy(aws, file, tmp_path / "second.out")
-    _assert_updated(aws, second)
-    _assert_destroyed(aws, second, others, RETAINED | RETAINED_BY_WISH.get(example.stem, {}))
+
+
+@dataclass(frozen=True)
+class Release:
+    """The last release: until there is one, the commit before the first wheel that users can install."""
+
+    python: Path
+    checkout: Path
+
+    def synthesize(self, folder: Path, fleet_file: Path) -> Path:
+        """Synthesize as the release did, with its feature flags; return the assembly."""
+        command = [str(self.python), "-I", "-O", "-m", "llm_fleet_stacks.synth", "--fleet", str(fleet_file)]
+        environment = {**os.environ, "CDK_DEFAULT_ACCOUNT": ACCOUNT, "CDK_DEFAULT_REGION": "us-west-2"}
+        subprocess.run([*command, "--out", str(folder)], cwd=self.checkout, env=environment, check=True)
+        return folder
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """The last release, installed from its wheel into an environment of its own."""
+    folder = tmp_path_factory.mktemp("release")
+    checkout, uv = folder / "checkout", str(ROOT / ".tools" / "uv" / "bin" / "uv")
+    checkout.mkdir()
+    archive = subprocess.run(["git", "archive", LAST_RELEASE], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(checkout)], input=archive, check=True)
+    subprocess.run([uv, "build", "--quiet", "--wheel", "--out-dir", str(folder)], cwd=checkout, check=True)
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([uv, "venv", "--quiet", str(folder / "venv")], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", str(python), str(wheel)], check=True)
+    return Release(python, checkout)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_a_fleet_of_the_last_release_is_updated_without_loss(
+    example: Path, aws: LocalAws, release: Release, tmp_path: Path
+) -> None:
+    """No resource is replaced or deleted, no data and no node is lost, and no output is missing."""
+    example = release.checkout / "examples" / example.name
+    if not example.exists():
+        pytest.skip("the last release does not have this example")
+    around = AROUND.get(example.stem, Around())
+    file = _prepared(example, aws, around, what_is_there(aws), tmp_path)
+    _deploy_each_stack(release.synthesize(tmp_path / "first.out", file), file, aws, around)
+    outputs = _outputs(aws)
+    fleet = DeployedFleet(aws, load_fleet(file).name)
+    done = fleet.deploy(synthesize(tmp_path / "second.out", file, account=ACCOUNT))
+    assert done.report.succeeded, str(done.report)
+    changed = {place: outcome for place, outcome in done.outcomes.items() if outcome in ("replace", "remove", "keep")}
+    assert changed == ACCEPTED_CHANGES.get(example.stem, {})
+    assert (done.lost, done.ended) == ({}, {})
+    assert outputs - _outputs(aws) == set()
+
+
+def _outputs(aws: LocalAws) -> set[tuple[str, str]]:
+    """Return stack and key of each output."""
+    stacks = aws.client("cloudformation").describe_stacks()["Stacks"]
+    return {(stack["StackName"], one["OutputKey"]) for stack in stacks for one in stack.get("Outputs", [])}
 
 
 def _next_to(example: Path, folder: Path) -> Path:
