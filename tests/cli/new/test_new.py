@@ -14,7 +14,7 @@ import yaml
 
 from llm_fleet.cli import write_files
 from llm_fleet.cli.main import main
-from llm_fleet.cli.new import KINDS
+from llm_fleet.cli.new.kinds import KINDS
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.fleet_file.schema import schema_text
 from llm_fleet_stacks.synth import recommended_context
