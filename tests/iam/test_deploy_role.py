@@ -219,6 +219,23 @@ def test_with_a_boundary_no_role_without_it_can_be_created_or_changed(stack: cdk
     assert not free & {*found["IamBounded"].actions, "iam:DeleteRolePermissionsBoundary"}
 
 
+def test_roles_of_parallelclusters_provider_cannot_have_a_boundary(stack: cdk.Stack, tmp_path: Path):
+    url = "https://us-west-2-aws-parallelcluster.s3.us-west-2.amazonaws.com/parallelcluster/3.16.0/templates/x.yaml"
+    folder = one(tmp_path, "AWS::CloudFormation::Stack", {"TemplateURL": url})
+    made = DeployRole(stack, "Free", assembly=folder, repository=REPOSITORY, environment="production")
+    assert any(arn.endswith(":role/ParallelClusterLambdaRole-*") for arn in statements(made)["IamNames"].resources)
+    boundary = "arn:aws:iam::111122223333:policy/boundary"
+    with pytest.raises(FleetError, match="LF1256"):
+        DeployRole(
+            stack,
+            "Bound",
+            assembly=folder,
+            repository=REPOSITORY,
+            environment="production",
+            permissions_boundary=boundary,
+        )
+
+
 def test_names_of_a_fleet(tmp_path: Path):
     """Generated names keep 24 characters of the stack's name; secrets end in characters of their own."""
     bodies: dict[str, Any] = {

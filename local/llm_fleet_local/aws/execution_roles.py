@@ -65,8 +65,11 @@ def acting_as(role_arn: str | None, iam: Callable[[], Any]) -> Generator[None]:
 
 
 @contextmanager
-def acting_as_function() -> Generator[None]:
-    """Make the calls of this thread without the stack's role: a function of a custom resource has its own."""
+def without_role() -> Generator[None]:
+    """Make the calls of this thread without the stack's role.
+
+    They are of the function of a custom resource, which has a role of its own, or of what the service itself checks.
+    """
     token = _acting.set(None)
     try:
         yield

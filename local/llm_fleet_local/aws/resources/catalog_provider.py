@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from llm_fleet_local.aws.execution_roles import acting_as_function, require
+from llm_fleet_local.aws.execution_roles import require, without_role
 from llm_fleet_local.aws.parallelcluster.types import CLUSTER_TYPE, OWN_TYPES, ParallelClusterTypes
 from llm_fleet_local.aws.resource_provider import Created, Request, ResourceFailed
 from llm_fleet_local.aws.resources.api_resource import ApiResource
@@ -124,5 +124,5 @@ def _function_of(request: Request) -> Generator[None]:
         yield
         return
     require("lambda:InvokeFunction", str(request.properties["ServiceToken"]), region=request.region)
-    with acting_as_function():
+    with without_role():
         yield
