@@ -207,7 +207,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_terminal_is_asked_for_what_no_option_says(tmp_path: Path):
+def test_a_terminal_prompts_for_what_no_option_sets(tmp_path: Path):
     answers = [
         (r"kind: hyperpod, .*: ", "pcluster\r"),
         (r"unknown kind; write one of .*: ", "inference\r"),
