@@ -160,8 +160,13 @@ class RetainedCode(AnyCode):
 
     ID_UNKNOWN = "LF1239", "an id that no retained resource of the fleet has"
     STILL_DEPLOYED = "LF1231", "a change of retained resources while the fleet is deployed"
+    NOT_CONFIRMED = "LF1232", "a deletion of retained resources that was not confirmed"
+    OTHERS_USE_IT = "LF1233", "a retained network that has resources of others"
+    NOT_DELETED = "LF1234", "a retained resource that this command does not delete"
+    KEY_NEEDED = "LF1235", "a KMS key that retained data may still need"
     SEVERAL = "LF1236", "several retained resources for one key of the fleet file"
     BUCKET_UNNAMED = "LF1237", "an existing bucket without its name"
+    DELETION_LONG = "LF1238", "a file system whose deletion takes too long"
 
 
 class DeployCode(AnyCode):
