@@ -246,10 +246,9 @@ class CloudFormation:
             stack=stack, target=target, provider=self.provider, registry=self.registry, lookups=self.lookups
         )
 
-    def _run(
-        self, stack: Stack, work: Callable[[], None], *, in_background: bool, role_arn: str | None = None
-    ) -> None:
+    def _run(self, stack: Stack, work: Callable[[], None], *, in_background: bool, role_arn: str | None = None) -> None:
         """Run `work` with the role of the stack; for a nested stack, of the stack around it."""
+
         def guarded() -> None:
             try:
                 with self._acting_as(role_arn):
