@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from llm_fleet.catalog.parallelcluster import Os as Os
     from llm_fleet.catalog.parallelcluster import ParallelClusterVersion as ParallelClusterVersion
     from llm_fleet.hyperpod.hyperpod_cluster import HyperPodCluster as HyperPodCluster
+    from llm_fleet.iam.deploy_role import DeployRole as DeployRole
     from llm_fleet.iam.node_role import NodeFeatures as NodeFeatures
     from llm_fleet.iam.node_role import NodeRole as NodeRole
     from llm_fleet.iam.session_document import SessionDocument as SessionDocument
@@ -204,6 +205,7 @@ _HOMES = {
     "catalog.notebook": ("NotebookPlatform",),
     "catalog.parallelcluster": ("Os", "ParallelClusterVersion"),
     "hyperpod.hyperpod_cluster": ("HyperPodCluster",),
+    "iam.deploy_role": ("DeployRole",),
     "iam.node_role": ("NodeFeatures", "NodeRole"),
     "iam.session_document": ("SessionDocument",),
     "inference.export": ("ModelExport",),

@@ -152,14 +152,21 @@ def test_the_second_life_uses_what_the_first_left_behind(fleet: RetainedFleet, c
     assert {"network.vpc", "storage.fsx.existing", "storage.home.existing", "storage.buckets.data"} < used
     destroy()
     assert {kind: found - fleet.left()[kind] for kind, found in first.items()} == {kind: set() for kind in first}
+    # What both lives left behind.
+    assert main(["retained", str(fleet.file), "--delete", "--yes", "launch-post"]) == 0
+    assert fleet.left() == {}
 
 
-def test_neither_a_deployed_fleet_nor_one_of_two_vpcs_is_adopted(fleet: RetainedFleet, capsys: Capture):
+def test_a_deployed_fleet_is_not_changed_and_none_of_two_vpcs_is_adopted(fleet: RetainedFleet, capsys: Capture):
     before, first = fleet.file.read_text(encoding="utf-8"), fleet.vpc
     destroy = fleet.deploy()
     (problem,) = listed(fleet, capsys, "--adopt", code=1)["problems"]
     assert problem["code"] == "LF1231"
     assert fleet.file.read_text(encoding="utf-8") == before
+    deployed = fleet.left()
+    (problem,) = listed(fleet, capsys, "--delete", "--yes", "launch-post", code=1)["problems"]
+    assert problem["code"] == "LF1231"
+    assert fleet.left() == deployed
     destroy()
     # After two lives there are two VPCs.
     (problem,) = listed(fleet, capsys, "--adopt", code=1)["problems"]

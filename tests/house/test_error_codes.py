@@ -7,6 +7,7 @@ from llm_fleet.rules.feature_codes import (
     AlarmCode,
     CheckCode,
     CommandCode,
+    DeployCode,
     FactsCode,
     LogsCode,
     MetricsCode,
@@ -47,6 +48,7 @@ LISTS: tuple[type[AnyCode], ...] = (
     MetricsCode,
     AlarmCode,
     PeopleCode,
+    DeployCode,
     FactsCode,
     RetainedCode,
 )

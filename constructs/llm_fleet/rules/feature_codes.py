@@ -2,7 +2,8 @@
 
 LF900 to LF994 the SageMaker pieces around clusters: to LF909 what they share · LF910 to LF919 notebooks ·
 LF920 to LF929 Studio · LF930 to LF959 endpoints · LF960 to LF979 training jobs · from LF980 on the watch.
-LF1150 to LF1179 metrics of nodes · LF1180 to LF1199 alarms, notifications and budgets · LF1200 to LF1229 users
+LF1150 to LF1179 metrics of nodes · LF1180 to LF1199 alarms, notifications and budgets · LF1200 to LF1229 users ·
+LF1250 to LF1259 the role that deploys a fleet
 """
 
 from llm_fleet.rules.problem import AnyCode
@@ -159,8 +160,25 @@ class RetainedCode(AnyCode):
 
     ID_UNKNOWN = "LF1239", "an id that no retained resource of the fleet has"
     STILL_DEPLOYED = "LF1231", "a change of retained resources while the fleet is deployed"
+    NOT_CONFIRMED = "LF1232", "a deletion of retained resources that was not confirmed"
+    OTHERS_USE_IT = "LF1233", "a retained network that has resources of others"
+    NOT_DELETED = "LF1234", "a retained resource that this command does not delete"
+    KEY_NEEDED = "LF1235", "a KMS key that retained data may still need"
     SEVERAL = "LF1236", "several retained resources for one key of the fleet file"
     BUCKET_UNNAMED = "LF1237", "an existing bucket without its name"
+    DELETION_LONG = "LF1238", "a file system whose deletion takes too long"
+
+
+class DeployCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    REPOSITORY = "LF1250", "an invalid repository of a deployment role"
+    SUBJECT = "LF1251", "jobs that a deployment role cannot trust"
+    ASSEMBLY = "LF1252", "a folder without a fleet's templates"
+    TYPE_UNKNOWN = "LF1253", "a resource type whose IAM actions are unknown"
+    POLICIES = "LF1254", "more execution policies than a role can have"
+    OWN_NAME = "LF1255", "a deployment role that could change its own permissions"
+    BOUNDARY = "LF1256", "an invalid permissions boundary of a deployment role"
 
 
 class CommandCode(AnyCode):

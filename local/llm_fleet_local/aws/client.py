@@ -103,9 +103,11 @@ class LocalAws:
         )
         cloudformation.get_waiter("stack_create_complete").wait(StackName="CDKToolkit", WaiterConfig={"Delay": 1})
 
-    def deploy(self, assembly: Path, *, only: Collection[str] | None = None) -> DeploymentReport:
-        """Deploy a cloud assembly without the CDK CLI. `only`: names of stacks."""
-        return self._deployer().deploy(assembly, only=only)
+    def deploy(
+        self, assembly: Path, *, only: Collection[str] | None = None, role_arn: str | None = None
+    ) -> DeploymentReport:
+        """Deploy a cloud assembly without the CDK CLI. `only`: names of stacks; `role_arn`: their service role."""
+        return self._deployer().deploy(assembly, only=only, role_arn=role_arn)
 
     def destroy(self, assembly: Path, *, unprotect: bool = False) -> DeploymentReport:
         """Delete the stacks of `assembly` in reverse order of deployment; `unprotect`: also protected ones."""
@@ -156,6 +158,13 @@ class LocalAws:
         timeout ends. Returns each run, as `invoke` does. Delayed or hidden messages are not delivered.
         """
         return QueueDelivery(self.client, self.invoke).deliver(function_name, region or self.region)
+
+    def check_execution_roles(self, wanted: bool = True) -> None:
+        """Evaluate the service role of each stack for each call, or (False) let all stacks do everything.
+
+        Actions, resources and a few condition keys are evaluated. By default, stacks do everything.
+        """
+        self._steer({"execution_roles": wanted})
 
     def shorten_waits(self, seconds: float) -> None:
         """Limit every Wait state and back-off of a state machine to `seconds`."""

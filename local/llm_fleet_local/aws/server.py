@@ -33,6 +33,7 @@ class LocalServer:
             create_backend_app,
         )
 
+        from llm_fleet_local.aws.execution_roles import acting_as
         from llm_fleet_local.aws.functions.invocation import Invocation
         from llm_fleet_local.aws.resources.catalog_provider import CatalogProvider
         from llm_fleet_local.aws.router import Router
@@ -50,7 +51,12 @@ class LocalServer:
         self.endpoint = f"http://{HOST}:{self.port}"
         os.environ["MOTO_PORT"] = str(self.port)
         provider = CatalogProvider(self.endpoint)
-        engine = CloudFormation(partial(WithNestedStacks, provider), ServiceLookups(self.endpoint), account=account)
+        engine = CloudFormation(
+            partial(WithNestedStacks, provider),
+            ServiceLookups(self.endpoint, account),
+            account=account,
+            acting_as=partial(acting_as, iam=partial(provider.services.client, "iam", region)),
+        )
         services = DomainDispatcherApplication(create_backend_app)
         invocation = Invocation(self.endpoint, account)
         self._server.app = Router(

@@ -4,7 +4,9 @@ from urllib.parse import unquote, urlsplit
 
 from botocore.exceptions import ClientError
 
+from llm_fleet_local.aws.execution_roles import require
 from llm_fleet_local.aws.parallelcluster.provider_template import provider_template
+from llm_fleet_local.aws.resource_provider import ResourceFailed
 from llm_fleet_local.aws.resources.services import Services
 from llm_fleet_local.aws.template.values import TemplateError
 
@@ -12,8 +14,9 @@ from llm_fleet_local.aws.template.values import TemplateError
 class ServiceLookups:
     """Implements `template.lookups.Lookups` over boto3."""
 
-    def __init__(self, endpoint: str) -> None:
-        """Use the services at one endpoint."""
+    def __init__(self, endpoint: str, account: str) -> None:
+        """Use the services of an account at one endpoint."""
+        self._account = account
         self._client = Services(endpoint).client
 
     def ssm_parameter(self, region: str, name: str, version: str | None = None) -> str:
@@ -23,6 +26,8 @@ class ServiceLookups:
         Source: recorded aws/aws-cdk#15135, "have types not supported by CloudFormation" (2021-06-15)
         """
         wanted = f"{name}:{version}" if version else name
+        place = f"ssm:{region}:{'' if name.startswith('/aws/service/') else self._account}"
+        _require("ssm:GetParameters", f"arn:aws:{place}:parameter/{name.lstrip('/')}", region)
         try:
             found = self._client("ssm", region).get_parameter(Name=wanted)["Parameter"]
         except ClientError as error:
@@ -35,6 +40,8 @@ class ServiceLookups:
 
     def secret(self, region: str, secret_id: str, stage: str | None, version_id: str | None) -> str:
         """Return the secret string of a Secrets Manager secret."""
+        arn = f"arn:aws:secretsmanager:{region}:{self._account}:secret:{secret_id}-AbCdEf"
+        _require("secretsmanager:GetSecretValue", secret_id if secret_id.startswith("arn:") else arn, region)
         which = {"VersionStage": stage, "VersionId": version_id}
         try:
             found = self._client("secretsmanager", region).get_secret_value(
@@ -76,3 +83,14 @@ class ServiceLookups:
         except ClientError as error:
             raise TemplateError(f"S3 error for {url}: {error}") from error
         return found["Body"].read().decode()
+
+
+def _require(action: str, resource: str, region: str) -> None:
+    """Raise `TemplateError` if the stack's role does not allow to read a value.
+
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-iam-servicerole.html (2026-11)
+    """
+    try:
+        require(action, resource, region=region)
+    except ResourceFailed as error:
+        raise TemplateError(str(error)) from error

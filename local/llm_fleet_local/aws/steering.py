@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from llm_fleet_local.aws.execution_roles import check_execution_roles
 from llm_fleet_local.aws.resources.moto_fixes.capacity_reservations import give_capacity_reservation
 from llm_fleet_local.aws.resources.moto_fixes.cluster_nodes import steer_nodes
 from llm_fleet_local.aws.resources.moto_fixes.endpoint_services import take_endpoint_services
@@ -26,7 +27,8 @@ class Steering:
     def steer(self, requested: str) -> dict[str, Any]:
         """Handle one request, and return its result.
 
-        JSON: `waits` in seconds, `refusals`, or `nodes`, `given`, `job`, `operation` or `event` with a `region`.
+        JSON: `waits` in seconds, `refusals`, `execution_roles`, or `nodes`, `given`, `job`, `operation` or `event` with
+        a `region`.
         """
         request: dict[str, Any] = json.loads(requested)
         if "waits" in request:
@@ -38,6 +40,9 @@ class Steering:
         if "endpoints" in request:
             let_interfaces_linger(request["endpoints"]["interfaces_linger"])
             let_sagemaker_fail_for_what_is_gone(request["endpoints"]["gone_is_an_error"])
+            return {}
+        if "execution_roles" in request:
+            check_execution_roles(request["execution_roles"])
             return {}
         if "nodes" in request:
             return steer_nodes(self._account, request["region"], request["nodes"])

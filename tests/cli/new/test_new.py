@@ -14,7 +14,7 @@ import yaml
 
 from llm_fleet.cli import write_files
 from llm_fleet.cli.main import main
-from llm_fleet.cli.new import KINDS
+from llm_fleet.cli.new.kinds import KINDS
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.fleet_file.schema import schema_text
 from llm_fleet_stacks.synth import recommended_context
@@ -207,7 +207,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_terminal_is_asked_for_what_no_option_says(tmp_path: Path):
+def test_a_terminal_prompts_for_what_no_option_sets(tmp_path: Path):
     answers = [
         (r"kind: hyperpod, .*: ", "pcluster\r"),
         (r"unknown kind; write one of .*: ", "inference\r"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from llm_fleet.cli.main import main
-from llm_fleet.cli.new import KINDS
+from llm_fleet.cli.new.kinds import KINDS
 
 PLACE = "ein Ordner für Flotten"
 OTHER_TYPES = {"hyperpod": "ml.g5.4xlarge", "parallelcluster": "g5.4xlarge", "inference": "inf2.8xlarge"}
@@ -51,8 +51,7 @@ def test_its_app_synthesizes_and_its_own_tests_pass(kind: str, tmp_path: Path):
     assert "2 passed" in done.stdout
 
     file = project / "fleet.yaml"
-    default = {"hyperpod": "ml.g5.2xlarge", "parallelcluster": "g5.2xlarge", "inference": "inf2.xlarge"}[kind]
-    file.write_text(file.read_text().replace(default, OTHER_TYPES[kind]))
+    file.write_text(file.read_text().replace(KINDS[kind].instance_type, OTHER_TYPES[kind]))
     done = in_project(project, "-m", "pytest", "-q", "tests/test_fleet.py")
     assert done.returncode == 1, "its test does not notice another instance type"
     assert OTHER_TYPES[kind] in done.stdout

@@ -3,10 +3,8 @@
 import argparse
 from pathlib import Path
 
+from llm_fleet.cli.new.kinds import DEFAULT_KIND, KINDS
 from llm_fleet.cli.verb import Verbs, add_verb
-
-KINDS = ("hyperpod", "parallelcluster", "inference")
-"""Each has a folder in `project/`."""
 
 
 def add_to(verbs: Verbs) -> None:
@@ -18,7 +16,7 @@ def add_to(verbs: Verbs) -> None:
         examples=("new my-fleet", "new my-fleet --kind inference --region us-east-1 --yes"),
     )
     verb.add_argument("directory", type=Path, metavar="DIR", help="directory to create; it must be empty or not exist")
-    verb.add_argument("--kind", choices=KINDS, help="what the fleet contains (default: hyperpod)")
+    verb.add_argument("--kind", choices=list(KINDS), help=f"what the fleet contains (default: {DEFAULT_KIND})")
     verb.add_argument("--region", help="AWS Region (default: us-west-2)")
     verb.add_argument(
         "--instance-type", metavar="TYPE", help="instance type of the nodes (default: depends on the kind)"

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from llm_fleet.catalog.ec2_instances import ec2_facts_of
 from llm_fleet.catalog.network import regions
-from llm_fleet.cli.new import KINDS
+from llm_fleet.cli.new.kinds import DEFAULT_KIND, KINDS
 from llm_fleet.cli.verb import refuse
 from llm_fleet.cli.write_files import reason_of, write_folder
 from llm_fleet.fleet_file.check_fleet import fleet_name_of
@@ -27,42 +27,6 @@ from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet.rules.problem import FleetError, PathPart, Problem
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """What differs between the kinds of projects, besides the templates in the folder of the kind."""
-
-    instance_type: str
-    count: int
-    nodes: tuple[PathPart, ...]
-    """The mapping in fleet.yaml that has instance type and number."""
-    type_key: str
-    count_key: str
-
-
-_KINDS: Mapping[str, _Kind] = {
-    "hyperpod": _Kind(
-        instance_type="ml.g5.2xlarge",
-        count=2,
-        nodes=("clusters", "train", "groups", "workers"),
-        type_key="type",
-        count_key="count",
-    ),
-    "parallelcluster": _Kind(
-        instance_type="g5.2xlarge",
-        count=4,
-        nodes=("clusters", "train", "queues", "workers"),
-        type_key="type",
-        count_key="max",
-    ),
-    "inference": _Kind(
-        instance_type="inf2.xlarge",
-        count=2,
-        nodes=("services", "chat"),
-        type_key="instance",
-        count_key="count",
-    ),
-}
 _REGION = "us-west-2"
 
 
@@ -79,7 +43,7 @@ class _Choices:
     @property
     def options(self) -> Mapping[tuple[PathPart, ...], str]:
         """The option of each value, by its path in fleet.yaml."""
-        kind = _KINDS[self.kind]
+        kind = KINDS[self.kind]
         return {
             ("fleet",): "--name",
             ("region",): "--region",
@@ -142,14 +106,14 @@ def _choices(arguments: argparse.Namespace, folder: Path) -> _Choices:
             return given
         return _answer(question, default) if asks else default
 
-    kind = choice("kind", f"kind: {', '.join(KINDS)}", KINDS[0])
+    kind = choice("kind", f"kind: {', '.join(KINDS)}", DEFAULT_KIND)
     while kind not in KINDS:
-        kind = _answer(f"unknown kind; write one of {', '.join(KINDS)}", KINDS[0])
+        kind = _answer(f"unknown kind; write one of {', '.join(KINDS)}", DEFAULT_KIND)
     region = choice("region", "AWS Region", _REGION)
-    instance_type = choice("instance_type", "instance type of the nodes", _KINDS[kind].instance_type)
-    count = choice("count", "number of nodes", _KINDS[kind].count)
+    instance_type = choice("instance_type", "instance type of the nodes", KINDS[kind].instance_type)
+    count = choice("count", "number of nodes", KINDS[kind].count)
     while not re.fullmatch(r"-?[0-9]+", str(count)):
-        count = _answer("write a whole number of nodes", _KINDS[kind].count)
+        count = _answer("write a whole number of nodes", KINDS[kind].count)
     name = choice("name", "name of the fleet", _name_of(folder))
     return _Choices(kind=kind, region=region, instance_type=instance_type, count=int(count), name=name)
 

@@ -1,9 +1,15 @@
 """The command `llm-fleet retained`."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_file, file_of
 from llm_fleet.cli.verb import Verbs, add_verb
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.clients import AwsClients
+    from llm_fleet.cli.retained.survey import Survey
+    from llm_fleet.fleet_file.fleet import Fleet
 
 
 def add_to(verbs: Verbs) -> None:
@@ -22,8 +28,14 @@ def add_to(verbs: Verbs) -> None:
         action="store_true",
         help="write the resources into the fleet file, so that the next deployment uses them; prints the difference",
     )
+    action.add_argument(
+        "--delete",
+        action="store_true",
+        help="delete the resources with all data, after you have typed the fleet's name; KMS keys after 30 days",
+    )
+    verb.add_argument("--yes", metavar="NAME", help="the fleet's name, instead of typing it after --delete")
     verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.set_defaults(run=retained)
+    verb.set_defaults(run=retained, usage=verb.error)
 
 
 def retained(arguments: argparse.Namespace) -> int:
@@ -34,6 +46,8 @@ def retained(arguments: argparse.Namespace) -> int:
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.fleet_file.load import load_fleet
 
+    if arguments.yes is not None and not arguments.delete:
+        arguments.usage("--yes has no effect without --delete")
     path = file_of(arguments)
     fleet = load_fleet(path)
     clients = AwsClients(region=fleet.region)
@@ -50,6 +64,32 @@ def retained(arguments: argparse.Namespace) -> int:
         if adoption.changes:
             write_file(path, adoption.after, force=True)
         print_adoption(adoption, found, path, as_json=arguments.json)
+    elif arguments.delete:
+        return _delete(clients, found, fleet, arguments)
     else:
         print_list(found, fleet, as_json=arguments.json)
     return ExitCode.NOT_CHECKED if found.problems else ExitCode.FINE
+
+
+def _delete(clients: "AwsClients", found: "Survey", fleet: "Fleet", arguments: argparse.Namespace) -> int:
+    """Delete what was found. Returns 1 if something was kept, 3 if that is only because AWS refused a call."""
+    from llm_fleet.cli.retained.deletion import check_not_deployed, confirm, delete
+    from llm_fleet.cli.retained.listing import print_deletion, print_list
+    from llm_fleet.cli.verb import ExitCode
+    from llm_fleet.rules.feature_codes import CommandCode
+
+    check_not_deployed(found, fleet)
+    if not arguments.json:
+        print_list(found, fleet, as_json=False)
+    if found.items:
+        confirm(fleet.name, arguments.yes)
+    deletion = delete(clients, found)
+    print_deletion(deletion, found, as_json=arguments.json)
+    problems = (*found.problems, *deletion.problems)
+    if not problems:
+        return ExitCode.FINE
+    return (
+        ExitCode.NOT_CHECKED
+        if all(isinstance(problem.code, CommandCode) for problem in problems)
+        else ExitCode.PROBLEMS
+    )

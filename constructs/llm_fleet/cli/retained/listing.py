@@ -7,6 +7,7 @@ from typing import Any
 
 from llm_fleet.cli.plan.fleet_sections import as_number, in_dollars
 from llm_fleet.cli.retained.adoption import Adoption
+from llm_fleet.cli.retained.deletion import KEY, KEY_DAYS, Deletion
 from llm_fleet.cli.retained.fleet_keys import fleet_key
 from llm_fleet.cli.retained.survey import NO_CHARGE, Retained, Survey
 from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, print_json, print_notes
@@ -65,6 +66,22 @@ def print_adoption(adoption: Adoption, found: Survey, path: Path, *, as_json: bo
         print(f"{path}: nothing to adopt")
     sys.stdout.flush()
     print_notes(adoption.notes, found.problems)
+
+
+def print_deletion(deletion: Deletion, found: Survey, *, as_json: bool) -> None:
+    """Print what was deleted, and on standard error why the others were not."""
+    problems = (*found.problems, *deletion.problems)
+    if as_json:
+        ids = {"deleted": [item.id for item in deletion.deleted], "kept": [item.id for item in deletion.kept]}
+        print_json({**ids, "problems": problems})
+        return
+    for item in deletion.deleted:
+        how = f"scheduled for deletion in {KEY_DAYS} days" if item.kind == KEY else "deleted"
+        print(f"{how}: {item.kind} {item.id}")
+    for item in deletion.kept:
+        print(f"kept: {item.kind} {item.id}")
+    sys.stdout.flush()
+    print_notes((), problems)
 
 
 def _sum(found: Survey, fleet: Fleet) -> str:

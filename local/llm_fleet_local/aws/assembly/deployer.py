@@ -31,10 +31,13 @@ class AssemblyDeployer:
         self._account = account
         self._region = region
 
-    def deploy(self, assembly: Path, *, only: Collection[str] | None = None) -> DeploymentReport:
+    def deploy(
+        self, assembly: Path, *, only: Collection[str] | None = None, role_arn: str | None = None
+    ) -> DeploymentReport:
         """Upload assets, and create or update each stack; stop at the first failure.
 
         `only`: names of stacks, as `cdk deploy --exclusively NAME…` takes them. Default: all.
+        `role_arn`: the service role of the stacks. Default: none, or the one of the last deployment.
         """
         reports: list[StackReport] = []
         for stack in stacks_of(assembly, account=self._account, region=self._region):
@@ -42,7 +45,7 @@ class AssemblyDeployer:
                 continue
             for asset in stack.assets:
                 upload(asset, self._client("s3", asset.region))
-            reports.append(self._deploy(stack))
+            reports.append(self._deploy(stack, role_arn))
             if not reports[-1].succeeded:
                 break
         return DeploymentReport(stacks=tuple(reports))
@@ -64,7 +67,7 @@ class AssemblyDeployer:
                 break
         return DeploymentReport(stacks=tuple(reports))
 
-    def _deploy(self, stack: AssemblyStack) -> StackReport:
+    def _deploy(self, stack: AssemblyStack, role_arn: str | None) -> StackReport:
         cloudformation = self._client("cloudformation", stack.region)
         before = self._describe(stack)
         if before and before["StackStatus"] in ("ROLLBACK_COMPLETE", "REVIEW_IN_PROGRESS", "CREATE_FAILED"):
@@ -73,7 +76,7 @@ class AssemblyDeployer:
             before = None
         if before and self._can_be_skipped(stack, before):
             return _report(stack, before, changed=False)
-        request = self._request(stack, before)
+        request = self._request(stack, before) | ({"RoleARN": role_arn} if role_arn else {})
         try:
             if before:
                 stack_id = cloudformation.update_stack(**request)["StackId"]

@@ -3,9 +3,11 @@
 Source: emulation, a type without a table is rejected by name
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+from llm_fleet_local.aws.execution_roles import require, without_role
 from llm_fleet_local.aws.parallelcluster.types import CLUSTER_TYPE, OWN_TYPES, ParallelClusterTypes
 from llm_fleet_local.aws.resource_provider import Created, Request, ResourceFailed
 from llm_fleet_local.aws.resources.api_resource import ApiResource
@@ -71,19 +73,22 @@ class CatalogProvider:
 
     def create(self, request: Request) -> Created:
         """Create a resource, or raise `ResourceFailed`."""
-        created = self._requested(request).create(request)
+        with _function_of(request):
+            created = self._requested(request).create(request)
         self._home[created.physical_id] = (request.region, request.account)
         return created
 
     def update(self, request: Request) -> Created:
         """Change a resource in place, or raise `ReplacementNeeded` or `ResourceFailed`."""
-        updated = self._requested(request).update(request)
+        with _function_of(request):
+            updated = self._requested(request).update(request)
         self._home[updated.physical_id] = (request.region, request.account)
         return updated
 
     def delete(self, request: Request) -> None:
         """Delete a resource, or raise `ResourceFailed`."""
-        self._requested(request).delete(request)
+        with _function_of(request):
+            self._requested(request).delete(request)
         self._home.pop(request.physical_id or "", None)
 
     def exists(self, resource_type: str, physical_id: str) -> bool:
@@ -110,3 +115,14 @@ class CatalogProvider:
         if resource_type not in self._of_type:
             raise ResourceFailed(f"{resource_type}: the AWS emulator does not support the resource type")
         return self._of_type[resource_type]
+
+
+@contextmanager
+def _function_of(request: Request) -> Generator[None]:
+    """Require that the stack's role may invoke the function of a custom resource, which then has its own role."""
+    if not is_custom(request.resource_type):
+        yield
+        return
+    require("lambda:InvokeFunction", str(request.properties["ServiceToken"]), region=request.region)
+    with without_role():
+        yield

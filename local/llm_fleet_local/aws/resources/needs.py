@@ -1,5 +1,6 @@
 """Checks of the real service before a creation or change, which moto lacks; type tables list them."""
 
+from llm_fleet_local.aws.execution_roles import without_role
 from llm_fleet_local.aws.resource_provider import NothingChanged, ResourceFailed
 from llm_fleet_local.aws.resources.caller import make_call
 from llm_fleet_local.aws.resources.expressions import fill_text, search
@@ -40,7 +41,8 @@ def _reject_unmet(need: Need, at: Situation) -> None:
     Source: assumption service-error-texts
     """
     try:
-        response = make_call(need.call, at) if need.call else {}
+        with without_role():
+            response = make_call(need.call, at) if need.call else {}
     except ResourceFailed as error:
         raise NothingChanged(f"{at.spec.type}: {error}") from error
     if need.called:

@@ -12,6 +12,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from llm_fleet_local.aws.execution_roles import require_call
 from llm_fleet_local.aws.resource_provider import ResourceFailed
 from llm_fleet_local.aws.resources.shapes import model_problems
 
@@ -75,6 +76,7 @@ class Services:
         if problems:
             raise ResourceFailed(f"{service} {operation}: {'; '.join(problems)}")
         client = self.client(service, region)
+        require_call(client.meta.service_model.operation_model(operation), region, params)
         method = next(name for name, found in client.meta.method_to_api_mapping.items() if found == operation)
         try:
             return getattr(client, method)(**params)

@@ -7,6 +7,7 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 from threading import Thread
 
 from llm_fleet_local.aws.resource_provider import ResourceProvider
@@ -31,17 +32,24 @@ class CloudFormation:
     """Stacks of one account in any Region. Thread-safe."""
 
     def __init__(
-        self, provider: Callable[["CloudFormation"], ResourceProvider], lookups: Lookups, *, account: str
+        self,
+        provider: Callable[["CloudFormation"], ResourceProvider],
+        lookups: Lookups,
+        *,
+        account: str,
+        acting_as: Callable[[str | None], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Use the resource provider that `provider` returns for this engine, which also runs nested stacks.
 
-        `lookups` reads the values that templates use from other services.
+        `lookups` reads the values that templates use from other services. `acting_as` returns the context in which
+        a stack with this service role is created, changed or deleted.
         """
         self.provider = provider(self)
         self.lookups = lookups
         self.account = account
         self.registry = Registry()
         self._workers: dict[str, Thread] = {}
+        self._acting_as = acting_as
 
     def get(self, region: str, name_or_id: str, *, absent: Callable[[str], RequestRejected] = no_stack) -> Stack:
         """Return a stack. If it is missing, raises the error of `absent`, whose text differs between operations.
@@ -79,7 +87,8 @@ class CloudFormation:
 
     def define(self, stack: Stack, proposal: Proposal) -> Definition:
         """Return the checked definition of `stack`. Raises `TemplateError`."""
-        return define(proposal, stack, provider=self.provider, registry=self.registry, lookups=self.lookups)
+        with self._acting_as(proposal.role_arn or stack.definition.role_arn):
+            return define(proposal, stack, provider=self.provider, registry=self.registry, lookups=self.lookups)
 
     def changes(self, stack: Stack, target: Definition) -> tuple[tuple[Change, ...], bool]:
         """Return the changes of resources, and whether anything would change. Raises `TemplateError`."""
@@ -191,6 +200,7 @@ class CloudFormation:
                 force=force,
             ),
             in_background=in_background,
+            role_arn=stack.definition.role_arn,
         )
 
     def check_updatable(self, stack: Stack, *, code: str = "ValidationError") -> None:
@@ -211,7 +221,9 @@ class CloudFormation:
         stack.acknowledged = target.capabilities
         stack.definition = target  # shown during creation, and after a failed one
         work = self._deployment(stack, target)
-        self._run(stack, lambda: work.create(on_failure=on_failure), in_background=in_background)
+        self._run(
+            stack, lambda: work.create(on_failure=on_failure), in_background=in_background, role_arn=target.role_arn
+        )
 
     def start_update(
         self, stack: Stack, target: Definition, *, rollback: bool = True, in_background: bool = True
@@ -220,7 +232,7 @@ class CloudFormation:
         stack.disable_rollback = not rollback
         stack.acknowledged = target.capabilities
         work = self._deployment(stack, target)
-        self._run(stack, lambda: work.update(rollback=rollback), in_background=in_background)
+        self._run(stack, lambda: work.update(rollback=rollback), in_background=in_background, role_arn=target.role_arn)
 
     def wait(self, stack: Stack) -> Stack:
         """Wait until no operation runs on `stack`."""
@@ -234,10 +246,13 @@ class CloudFormation:
             stack=stack, target=target, provider=self.provider, registry=self.registry, lookups=self.lookups
         )
 
-    def _run(self, stack: Stack, work: Callable[[], None], *, in_background: bool) -> None:
+    def _run(self, stack: Stack, work: Callable[[], None], *, in_background: bool, role_arn: str | None = None) -> None:
+        """Run `work` with the role of the stack; for a nested stack, of the stack around it."""
+
         def guarded() -> None:
             try:
-                work()
+                with self._acting_as(role_arn):
+                    work()
             except Exception as error:
                 _LOG.exception("operation on %s", stack.name)
                 failed = stack.status.split("_IN_PROGRESS")[0].removesuffix("_CLEANUP").removesuffix("_COMPLETE")

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, cast
 
+from llm_fleet_local.aws.execution_roles import require
 from llm_fleet_local.aws.parallelcluster.provider_template import NEEDED_CAPABILITY, is_provider_url
 from llm_fleet_local.aws.resource_provider import (
     Created,
@@ -57,6 +58,7 @@ class WithNestedStacks:
         if request.resource_type != STACK_TYPE:
             return self._others.create(request)
         name = f"{request.stack_name}-{request.logical_id}"[:115] + f"-{secrets.token_hex(6).upper()}"
+        require("cloudformation:CreateStack", _stack_arn(request, name), region=request.region)
         parent = self._engine.get(request.region, request.stack_id)
         _reject_unacknowledged(request, parent)
         try:
@@ -75,6 +77,7 @@ class WithNestedStacks:
         """Update the nested stack and wait for it; without changes nothing is done."""
         if request.resource_type != STACK_TYPE:
             return self._others.update(request)
+        require("cloudformation:UpdateStack", request.physical_id or "", region=request.region)
         stack = self._engine.get(request.region, request.physical_id or "")
         _reject_unacknowledged(request, self._engine.get(request.region, request.stack_id))
         try:
@@ -92,6 +95,7 @@ class WithNestedStacks:
         if request.resource_type != STACK_TYPE:
             self._others.delete(request)
             return
+        require("cloudformation:DeleteStack", request.physical_id or "", region=request.region)
         stack = self._engine.get(request.region, request.physical_id or "")
         self._engine.delete_stack(request.region, stack.stack_id, in_background=False)
         if stack.status != "DELETE_COMPLETE":
@@ -132,6 +136,10 @@ class WithNestedStacks:
         failed = [event for event in stack.events if event.status.endswith("_FAILED") and event.reason]
         first = failed[0] if failed else None
         return f"{first.logical_id}: {first.reason}" if first else stack.reason or stack.status
+
+
+def _stack_arn(request: Request, name: str) -> str:
+    return f"{request.stack_id.partition(':stack/')[0]}:stack/{name}/new"
 
 
 def _reject_unacknowledged(request: Request, parent: Stack) -> None:

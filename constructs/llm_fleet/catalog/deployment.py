@@ -1,0 +1,55 @@
+"""IAM actions with which CloudFormation creates, changes and deletes resources."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from llm_fleet.catalog.data_file import reader
+
+_types = reader(Mapping[str, tuple[str, ...]], "deployment_permissions", "types")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionScopes:
+    """Actions by what a statement with them can name; all others can name the resources of a Region and account."""
+
+    none: frozenset[str]
+    """They support no resource."""
+    named: frozenset[str]
+    """Their resources have names that a template determines."""
+    object: frozenset[str]
+    """Their resources are objects in S3."""
+
+
+action_scopes = reader(ActionScopes, "deployment_permissions", "scopes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployFacts:
+    """Limits and names of the roles that deploy a fleet."""
+
+    provider_host: str
+    """Host of GitHub's OIDC provider, without a scheme."""
+    audience: str
+    """The audience of the tokens that AWS's action requests."""
+    repository_pattern: str
+    """Pattern of `owner/name`."""
+    managed_policies: int
+    """Default quota of managed policies of a role."""
+    policy_characters: int
+    """Maximum characters of a managed policy, without white space."""
+    stack_name_characters: int
+    """Characters of a stack's name that generated names keep."""
+    service_linked: Mapping[str, tuple[str, ...]]
+    """Principals of service-linked roles that a service creates, by the namespace of its resource types."""
+    check_actions: tuple[str, ...]
+    """What `llm-fleet check` and `llm-fleet plan` read, besides what the CDK's lookup role reads."""
+
+
+deploy_facts = reader(DeployFacts, "deploy_role")
+
+
+@cache
+def deployment_actions(resource_type: str) -> tuple[str, ...] | None:
+    """Return the actions for a resource type; `None` for a type that is not in the catalog."""
+    return _types().get(resource_type)

@@ -1,0 +1,351 @@
+"""Deletes retained resources: data first, then the network, keys last.
+
+Each step starts from what exists, so a deletion that was interrupted anywhere is continued by the same command.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
+from llm_fleet.cli.screen import Step, progress
+from llm_fleet.cli.verb import refuse
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.rules.feature_codes import RetainedCode
+from llm_fleet.rules.problem import FleetError, Problem
+
+_ORDER = ("file system", "bucket", "parameter", "log group", "security group", "subnet", "VPC")
+"""Keys are last, after all data."""
+_LOGS = "AccessLogs"
+"""Beginning of the logical id of the bucket for access logs."""
+_NETWORK = ("security group", "subnet", "VPC")
+KEY = "KMS key"
+KEY_DAYS = 30
+"""Days until a key is deleted, in which the deletion can be cancelled: the maximum.
+Source: document https://docs.aws.amazon.com/kms/latest/APIReference/API_ScheduleKeyDeletion.html"""
+_POLL_SECONDS, _LONGEST_SECONDS = 10, 30 * 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """What was deleted, and what was not."""
+
+    deleted: tuple[Retained, ...]
+    kept: tuple[Retained, ...]
+    problems: tuple[Problem, ...]
+
+
+def check_not_deployed(found: Survey, fleet: Fleet) -> None:
+    """Raise `FleetError` (LF1231) if the fleet is deployed: its stacks may use the resources."""
+    if found.stacks:
+        refuse(
+            RetainedCode.STILL_DEPLOYED,
+            "the fleet has stacks, which may use the retained resources",
+            "destroy the fleet first",
+            value=", ".join(found.stacks),
+            subject=f"fleet {fleet.name}",
+        )
+
+
+def confirm(name: str, given: str | None) -> None:
+    """Require the fleet's `name`, as the option `given` or typed. Raises `FleetError` (LF1232)."""
+    if given is None:
+        print(
+            f"This deletes these resources and all their data. Type the fleet's name ({name}): ",
+            end="",
+            file=sys.stderr,
+        )
+        sys.stderr.flush()
+        given = sys.stdin.readline().strip()
+    if given != name:
+        refuse(
+            RetainedCode.NOT_CONFIRMED,
+            "the deletion was not confirmed, and nothing was deleted",
+            "type the fleet's name, or set it with --yes NAME",
+            value=given,
+            subject=f"fleet {name}",
+        )
+
+
+def delete(clients: AwsClients, found: Survey) -> Deletion:
+    """Delete `found`. What cannot be deleted is kept and reported, and the others are deleted."""
+    run = _Run(clients=clients, found=found)
+    with progress("deleting", total=len(found.items)) as step:
+        run.all(step)
+    kept = tuple(item for item in found.items if item not in run.deleted)
+    return Deletion(deleted=tuple(run.deleted), kept=kept, problems=tuple(run.problems))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    clients: AwsClients
+    found: Survey
+    deleted: list[Retained] = field(default_factory=list[Retained])
+    problems: list[Problem] = field(default_factory=list[Problem])
+
+    def all(self, step: Step) -> None:
+        """Delete everything in its order."""
+        for item in self.found.items:
+            if item.kind not in (*_ORDER, KEY):
+                self._keep(_not_deleted(item))
+        network: list[Retained] = []
+        for kind in _ORDER:
+            items = self.found.of(kind)
+            if kind == _ORDER[0]:
+                self._file_systems(items, step)
+                # Rules of one group name another, which can only be deleted without them.
+                network = list(self._free_network())
+                self._try_each(self.found.of("security group"), self._revoke_rules, network)
+                continue
+            # Each request to another bucket writes a new log into it.
+            for item in sorted(items, key=lambda item: item.trace.logical_id.startswith(_LOGS)):
+                if kind in _NETWORK and item not in network:
+                    continue
+                self._try(item, partial(_DELETE[kind], self.clients, item.id))
+                step()
+        self._keys(step)
+
+    def _keep(self, problem: Problem) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def _try(self, item: Retained, call: Callable[[], None]) -> bool:
+        """Call `call`, which deletes `item`; report an error of AWS. Gone is deleted, too."""
+        try:
+            with aws_errors_reported(f"{item.kind} {item.id}"):
+                call()
+        except AwsGone:
+            pass
+        except FleetError as refused:
+            for problem in refused.problems:
+                self._keep(problem)
+            return False
+        self.deleted.append(item)
+        return True
+
+    def _try_each(
+        self, items: Collection[Retained], call: Callable[[Retained], None], chosen: Collection[Retained]
+    ) -> None:
+        for item in items:
+            if item in chosen:
+                try:
+                    with aws_errors_reported(f"{item.kind} {item.id}"):
+                        call(item)
+                except AwsGone:
+                    continue
+                except AwsRefusal as refused:
+                    for problem in refused.problems:
+                        self._keep(problem)
+
+    def _file_systems(self, items: Collection[Retained], step: Step) -> None:
+        """Start the deletion of all file systems, then wait for each."""
+        begun: list[Retained] = []
+        for item in items:
+            if not item.is_checked:
+                continue
+            try:
+                with aws_errors_reported(f"{item.kind} {item.id}"):
+                    _delete_file_system(self.clients, item)
+            except AwsGone:
+                pass
+            except AwsRefusal as refused:
+                for problem in refused.problems:
+                    self._keep(problem)
+                continue
+            begun.append(item)
+        for item in begun:
+            self._try(item, partial(_wait_for_file_system, self.clients, item.id))
+            step()
+
+    def _free_network(self) -> Iterator[Retained]:
+        """Yield the parts of VPCs in which only resources of this list are; report the other VPCs."""
+        ours = {item.id for item in self.found.items}
+        kept = {item.id for item in self.found.of("file system")} - {item.id for item in self.deleted}
+        vpcs = {vpc for item in self.found.items if item.kind in _NETWORK and (vpc := _vpc_of(item))}
+        for vpc in sorted(vpcs):
+            try:
+                with aws_errors_reported(f"resources in {vpc}"):
+                    others = _others(self.clients, vpc, ours)
+            except AwsRefusal as refused:
+                for problem in refused.problems:
+                    self._keep(problem)
+                continue
+            if others or kept:
+                self._keep(_of_others(vpc, others or kept))
+                continue
+            yield from (item for item in self.found.items if item.kind in _NETWORK and _vpc_of(item) == vpc)
+
+    def _revoke_rules(self, item: Retained) -> None:
+        ec2 = self.clients.client("ec2")
+        (group,) = ec2.describe_security_groups(GroupIds=[item.id])["SecurityGroups"]
+        for permissions, revoke in (
+            (_naming_groups(group["IpPermissions"], item.id), ec2.revoke_security_group_ingress),
+            (_naming_groups(group["IpPermissionsEgress"], item.id), ec2.revoke_security_group_egress),
+        ):
+            if permissions:
+                revoke(GroupId=item.id, IpPermissions=permissions)
+
+    def _keys(self, step: Step) -> None:
+        """Schedule the deletion of keys, unless something that they may have encrypted still exists."""
+        listed = (*self.found.items, *self.found.others)
+        data = [one.id for one in listed if one.kind not in (*_NETWORK, KEY) and one not in self.deleted]
+        data += ["resources that could not be queried"] if self.found.problems else []
+        for item in self.found.of(KEY):
+            if data:
+                self._keep(_key_needed(item, data))
+            else:
+                self._try(item, partial(_schedule_key, self.clients, item.id))
+            step()
+
+
+def _naming_groups(permissions: Iterable[Mapping[str, Any]], own: str) -> list[dict[str, Any]]:
+    """Return the rules of a group that name groups other than `own`, only with these."""
+    found: list[dict[str, Any]] = []
+    for one in permissions:
+        pairs = [pair for pair in one["UserIdGroupPairs"] if pair["GroupId"] != own]
+        ports = {key: one[key] for key in ("IpProtocol", "FromPort", "ToPort") if key in one}
+        found += [{**ports, "UserIdGroupPairs": pairs}] if pairs else []
+    return found
+
+
+def _vpc_of(item: Retained) -> str:
+    return item.id if item.kind == "VPC" else str(item.described.facts.get("VpcId", ""))
+
+
+def _not_deleted(item: Retained) -> Problem:
+    return Problem(
+        code=RetainedCode.NOT_DELETED,
+        message="this command does not delete resources of this kind",
+        remedy="delete it in the console of its service, then run the command again for the network and the keys",
+        value=f"{item.kind} {item.id}",
+    )
+
+
+def _of_others(vpc: str, others: Collection[str]) -> Problem:
+    return Problem(
+        code=RetainedCode.OTHERS_USE_IT,
+        message=f"{vpc} has resources that are not in the list, so it was not deleted, and neither were its subnets "
+        "and security groups",
+        remedy="delete these resources first, then run the command again",
+        value=", ".join(sorted(others)),
+    )
+
+
+def _key_needed(item: Retained, data: Collection[str]) -> Problem:
+    return Problem(
+        code=RetainedCode.KEY_NEEDED,
+        message=f"the key {item.id} was not deleted: data that it may have encrypted still exists",
+        remedy="delete the data first, then run the command again",
+        value=", ".join(data),
+    )
+
+
+def _delete_file_system(clients: AwsClients, item: Retained) -> None:
+    """Start the deletion, without a final backup.
+
+    Source: document https://docs.aws.amazon.com/fsx/latest/APIReference/API_DeleteFileSystem.html
+    """
+    if item.described.facts.get("Lifecycle") == "DELETING":
+        return
+    options: dict[str, Any] = {
+        "OpenZFSConfiguration": {"SkipFinalBackup": True, "Options": ["DELETE_CHILD_VOLUMES_AND_SNAPSHOTS"]}
+    }
+    if item.described.facts["FileSystemType"] == LUSTRE:
+        options = {}
+    clients.client("fsx").delete_file_system(FileSystemId=item.id, **options)
+
+
+def _wait_for_file_system(clients: AwsClients, id: str) -> None:
+    """Wait until it is gone. Raises `FleetError` (LF1238)."""
+    end = time.monotonic() + _LONGEST_SECONDS
+    while True:
+        found = clients.client("fsx").describe_file_systems(FileSystemIds=[id])["FileSystems"]
+        if not found:
+            return
+        if found[0]["Lifecycle"] == "FAILED" or time.monotonic() > end:
+            refuse(
+                RetainedCode.DELETION_LONG,
+                "FSx has not deleted the file system",
+                "look at its state in the console of FSx, then run the command again",
+                value=f"{id}: {found[0]['Lifecycle']}",
+                subject="file systems",
+            )
+        time.sleep(_POLL_SECONDS)
+
+
+def _others(clients: AwsClients, vpc: str, ours: Collection[str]) -> set[str]:
+    """Return the ids in the VPC that are neither in `ours` nor deleted with the VPC."""
+    ec2, filters = clients.client("ec2"), [{"Name": "vpc-id", "Values": [vpc]}]
+    groups = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
+    gateways = ec2.describe_internet_gateways(Filters=[{"Name": "attachment.vpc-id", "Values": [vpc]}])
+    interfaces = ec2.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
+    tables = ec2.describe_route_tables(Filters=filters)["RouteTables"]
+    found = {
+        *(one["SubnetId"] for one in ec2.describe_subnets(Filters=filters)["Subnets"]),
+        *(one["GroupId"] for one in groups if one["GroupName"] != "default"),
+        *(one["NetworkInterfaceId"] for one in interfaces),
+        *(one["InternetGatewayId"] for one in gateways["InternetGateways"]),
+        *(one["RouteTableId"] for one in tables if not any(each.get("Main") for each in one["Associations"])),
+        *(one["VpcEndpointId"] for one in _endpoints(ec2, filters)),
+    }
+    return found - set(ours)
+
+
+def _endpoints(ec2: Any, filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
+    return [one for one in found if one["State"].lower() not in ("deleted", "deleting")]
+
+
+def _delete_bucket(clients: AwsClients, id: str) -> None:
+    """Delete all versions, unfinished uploads and the bucket."""
+    s3 = clients.client("s3")
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=id):
+        versions = [
+            {"Key": one["Key"], "VersionId": one["VersionId"]}
+            for kind in ("Versions", "DeleteMarkers")
+            for one in page.get(kind, [])
+        ]
+        if versions:
+            s3.delete_objects(Bucket=id, Delete={"Objects": versions, "Quiet": True})
+    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=id):
+        for upload in page.get("Uploads", []):
+            s3.abort_multipart_upload(Bucket=id, Key=upload["Key"], UploadId=upload["UploadId"])
+    s3.delete_bucket(Bucket=id)
+
+
+def _delete_parameter(clients: AwsClients, id: str) -> None:
+    clients.ssm.delete_parameter(Name=id)
+
+
+def _delete_log_group(clients: AwsClients, id: str) -> None:
+    clients.logs.delete_log_group(logGroupName=id)
+
+
+def _delete_security_group(clients: AwsClients, id: str) -> None:
+    clients.client("ec2").delete_security_group(GroupId=id)
+
+
+def _delete_subnet(clients: AwsClients, id: str) -> None:
+    clients.client("ec2").delete_subnet(SubnetId=id)
+
+
+def _delete_vpc(clients: AwsClients, id: str) -> None:
+    clients.client("ec2").delete_vpc(VpcId=id)
+
+
+def _schedule_key(clients: AwsClients, id: str) -> None:
+    clients.client("kms").schedule_key_deletion(KeyId=id, PendingWindowInDays=KEY_DAYS)
+
+
+_DELETE: Mapping[str, Callable[[AwsClients, str], None]] = {
+    "bucket": _delete_bucket,
+    "parameter": _delete_parameter,
+    "log group": _delete_log_group,
+    "security group": _delete_security_group,
+    "subnet": _delete_subnet,
+    "VPC": _delete_vpc,
+}

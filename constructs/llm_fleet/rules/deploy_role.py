@@ -1,0 +1,157 @@
+"""Rules of the role that deploys a fleet from GitHub Actions."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from llm_fleet.catalog.deployment import deploy_facts
+from llm_fleet.rules.feature_codes import DeployCode
+from llm_fleet.rules.problem import Problem, is_unresolved, rule
+
+_BRANCH = re.compile(r"[^\s\\~^:?*\[\x00-\x1f\x7f]+")
+_POLICY_ARN = re.compile(r"arn:[a-z-]+:iam::(\d{12}|aws):policy/[\w+=,.@/-]+")
+
+
+@rule
+def check_repository(repository: str, *, wildcards: bool) -> Iterator[Problem]:
+    """Return what is wrong with `owner/name`. With `wildcards`, the name can contain `*`; the owner never can."""
+    pattern = deploy_facts().repository_pattern
+    if wildcards:
+        pattern = pattern.replace("[A-Za-z0-9._-]", "[A-Za-z0-9._*-]")
+    if is_unresolved(repository) or re.fullmatch(pattern, repository):
+        return
+    if "*" in repository or "?" in repository:
+        yield Problem(
+            code=DeployCode.REPOSITORY,
+            path=("repository",),
+            message="a wildcard in `repository` lets other repositories deploy",
+            value=repository,
+            allowed="`owner/name` without `*` and `?`",
+            remedy="write one repository; for several repositories of one owner, set `wildcards=True`",
+        )
+        return
+    yield Problem(
+        code=DeployCode.REPOSITORY,
+        path=("repository",),
+        message="`repository` is not the name of a GitHub repository",
+        value=repository,
+        allowed="`owner/name`",
+        remedy="write owner and name as in the repository's URL, e.g. `my-org/my-fleet`",
+    )
+
+
+@rule
+def check_subject(environment: str | None, branch: str | None, *, wildcards: bool) -> Iterator[Problem]:
+    """Return what is wrong with the jobs that may assume the role: those of one environment, or of one branch."""
+    if (environment is None) == (branch is None):
+        yield Problem(
+            code=DeployCode.SUBJECT,
+            path=("environment",),
+            message="set exactly one of `environment` and `branch`: the token of a job names only one of them",
+            value=environment,
+            allowed="the name of a GitHub environment, or of a branch",
+            remedy="set `environment`, e.g. `production`, or `branch`, e.g. `main`",
+        )
+        return
+    key, value = ("environment", environment) if environment is not None else ("branch", branch)
+    if value is None or is_unresolved(value):
+        return
+    if not wildcards and re.search(r"[*?]", value):
+        yield Problem(
+            code=DeployCode.SUBJECT,
+            path=(key,),
+            message=f"a wildcard in `{key}` lets other jobs of the repository deploy",
+            value=value,
+            allowed="a name without `*` and `?`",
+            remedy="write one name, or set `wildcards=True`",
+        )
+    elif not _BRANCH.fullmatch(value.replace("*", "x").replace("?", "x")):
+        yield Problem(
+            code=DeployCode.SUBJECT,
+            path=(key,),
+            message=f"`{key}` contains characters that the token of a job does not contain",
+            value=value,
+            allowed="no white space, no `:`, `~`, `^`, `[` and backslash",
+            remedy="write the name as GitHub shows it, without `refs/heads/`",
+        )
+
+
+def no_assembly(folder: Path, why: str) -> Problem:
+    """Return the problem of a folder that is not a synthesized cloud assembly."""
+    return Problem(
+        code=DeployCode.ASSEMBLY,
+        path=("assembly",),
+        message=f"`assembly` is not a synthesized cloud assembly: {why}",
+        value=str(folder),
+        allowed="a folder that `cdk synth` wrote",
+        remedy="run `npx cdk synth --quiet --context fleet=fleet.yaml`, and write its folder, `cdk.out`",
+    )
+
+
+@rule
+def check_types(types: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
+    """Return a problem for each resource type of the templates that is not among the `known` ones."""
+    for kind in sorted(set(types) - set(known)):
+        yield Problem(
+            code=DeployCode.TYPE_UNKNOWN,
+            path=("more_actions",),
+            message="the IAM actions for this resource type are not in llm-fleet's catalog",
+            value=kind,
+            remedy=f'set more_actions={{"{kind}": [...]}}, with the actions that CloudFormation needs for the type',
+        )
+
+
+@rule
+def check_count(policies: int) -> Iterator[Problem]:
+    """Return a problem when there are more policies than a role can have by default."""
+    if policies > deploy_facts().managed_policies:
+        yield Problem(
+            code=DeployCode.POLICIES,
+            path=("assembly",),
+            message="the execution policies are more than a role can have",
+            value=policies,
+            allowed=f"at most {deploy_facts().managed_policies}, IAM's default quota",
+            remedy="split the fleet into two fleet files, each with its own deployment role",
+        )
+
+
+@rule
+def check_own_names(names: Sequence[str], patterns: Iterable[str]) -> Iterator[Problem]:
+    """Return a problem when `patterns` of the fleet's roles and policies match the deployment role's own names."""
+    for pattern in sorted({text for text in patterns if any(fnmatchcase(name, text) for name in names)}):
+        yield Problem(
+            code=DeployCode.OWN_NAME,
+            path=("name",),
+            message="the execution policies allow changes of names like the deployment role's own",
+            value=names[0],
+            allowed=f"a name that does not match `{pattern}`",
+            remedy="set `name` to a name that does not begin with the name of the fleet, e.g. `deploy-fleet`",
+        )
+
+
+@rule
+def check_boundary(arn: str | None) -> Iterator[Problem]:
+    """Return what is wrong with the ARN of a permissions boundary."""
+    if arn is not None and not is_unresolved(arn) and not _POLICY_ARN.fullmatch(arn):
+        yield Problem(
+            code=DeployCode.BOUNDARY,
+            path=("permissions_boundary",),
+            message="`permissions_boundary` is not the ARN of a managed policy",
+            value=arn,
+            allowed="`arn:aws:iam::ACCOUNT:policy/NAME`",
+            remedy="write the ARN that `aws iam list-policies --scope Local` shows",
+        )
+
+
+@rule
+def check_bounded(arn: str | None, *, provider: bool) -> Iterator[Problem]:
+    """Return a problem when roles must have a boundary and ParallelCluster's provider creates roles without one."""
+    if arn is not None and provider:
+        yield Problem(
+            code=DeployCode.BOUNDARY,
+            path=("permissions_boundary",),
+            message="the provider of AWS ParallelCluster creates roles without a permissions boundary",
+            value=arn,
+            remedy="remove `permissions_boundary`, or deploy the ParallelCluster clusters by another fleet file",
+        )

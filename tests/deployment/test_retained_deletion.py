@@ -1,0 +1,107 @@
+"""`llm-fleet retained --delete` in a local emulation: nothing is left, wherever it was interrupted."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import botocore.client
+import pytest
+
+from llm_fleet.cli.main import main
+from llm_fleet_local.aws.client import LocalAws
+from tests.deployment.retained_fleet import RetainedFleet
+
+Capture = pytest.CaptureFixture[str]
+_READS = ("Describe", "Get", "List", "Head")
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[RetainedFleet]:
+    """A fleet after its first life, for one test."""
+    with LocalAws(region="us-west-2") as aws:
+        fleet = RetainedFleet(aws, tmp_path, monkeypatch)
+        fleet.live_once()
+        yield fleet
+
+
+def codes(fleet: RetainedFleet, capsys: Capture, *words: str, code: int) -> set[str]:
+    """Return the codes of the problems of a deletion that exits with `code`."""
+    capsys.readouterr()
+    assert main(["retained", str(fleet.file), "--delete", "--json", *words]) == code
+    return {problem["code"] for problem in json.loads(capsys.readouterr().out)["problems"]}
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def _killed_after(call: Callable[..., Any], changes: list[str]) -> Callable[..., Any]:
+    """Return `call` that ends the process after its first change, whose response is lost."""
+
+    def ends(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+        response = call(client, operation, parameters)
+        if not operation.startswith(_READS):
+            changes.append(operation)
+            raise Killed(operation)
+        return response
+
+    return ends
+
+
+def test_a_deletion_that_is_interrupted_after_each_change_ends_clean(
+    fleet: RetainedFleet, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    s3, bucket, keys = fleet.aws.client("s3"), fleet.bucket, fleet.left()["keys"]
+    s3.put_object(Bucket=bucket, Key="models/one", Body=b"a second version")
+    s3.delete_object(Bucket=bucket, Key="models/one")
+    s3.create_multipart_upload(Bucket=bucket, Key="models/two")
+    before = fleet.left()
+
+    for typed in ("launch\n", ""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+        assert codes(fleet, capsys, code=1) == {"LF1232"}
+    assert codes(fleet, capsys, "--yes", "launch", code=1) == {"LF1232"}
+    one_key = min(keys)
+    assert codes(fleet, capsys, "--yes", "launch-post", "--only", one_key, code=1) == {"LF1235"}
+    assert fleet.left() == before
+
+    # A call that reads changes nothing, so an interruption there is one after the change before it.
+    changes: list[str] = []
+    call = vars(botocore.client.BaseClient)["_make_api_call"]
+    while True:
+        count = len(changes)
+        with monkeypatch.context() as patched:
+            patched.setattr(botocore.client.BaseClient, "_make_api_call", _killed_after(call, changes))
+            patched.setattr(sys, "stdin", io.StringIO("launch-post\n"))
+            try:
+                assert main(["retained", str(fleet.file), "--delete"]) == 0
+                break
+            except Killed:
+                assert len(changes) == count + 1
+    assert fleet.left() == {}
+    assert {"DeleteFileSystem", "DeleteObjects", "AbortMultipartUpload", "DeleteVpc"} < set(changes)
+    assert changes.count("DeleteFileSystem") == 2
+    assert changes.count("ScheduleKeyDeletion") == 2
+    assert "no retained resources" in capsys.readouterr().out
+    for key in keys:
+        metadata = fleet.aws.client("kms").describe_key(KeyId=key)["KeyMetadata"]
+        assert metadata["KeyState"] == "PendingDeletion"
+
+
+def test_a_network_that_others_use_is_kept_and_so_is_what_a_service_refuses(fleet: RetainedFleet, capsys: Capture):
+    aws = fleet.aws
+    foreign = aws.client("ec2").create_security_group(GroupName="other", Description="other", VpcId=fleet.vpc)
+    aws.refuse_calls("AccessDeniedException", service="logs", operation="DeleteLogGroup")
+    # The keys are kept, too: the log group's records are encrypted with one of them.
+    assert codes(fleet, capsys, "--yes", "launch-post", code=1) == {"LF1004", "LF1233", "LF1235"}
+    aws.refuse_calls("AccessDeniedException", times=0)
+    left = fleet.left()
+    assert {"file systems", "buckets"}.isdisjoint(left)
+    assert {len(left[kind]) for kind in ("VPCs", "subnets", "log groups")} == {1}
+    assert len(left["keys"]) == 2
+    aws.client("ec2").delete_security_group(GroupId=foreign["GroupId"])
+    assert codes(fleet, capsys, "--yes", "launch-post", code=0) == set()
+    assert fleet.left() == {}
