@@ -53,24 +53,26 @@ def annotation_findings(app: cdk.App) -> list[str]:
 
 def cfn_lint_findings(app: cdk.App) -> list[str]:
     """Findings of cfn-lint in the templates, with warnings."""
-    return [str(match) for path in _templates(app) for match in _lint(path.read_text(encoding="utf-8"))]
+    named = {stack.environment.region for stack in app.synth().stacks} - {"unknown-region"}
+    region = min(named, default="us-west-2")
+    return [str(match) for path in _templates(app) for match in _lint(path.read_text(encoding="utf-8"), region)]
 
 
-def _lint(text: str) -> list[Any]:
+def _lint(text: str, region: str) -> list[Any]:
     from cfnlint.decode import cfn_json  # the package takes a second to import
 
     # As JSON: `decode_str` reads it as YAML, which takes five times as long.
-    return list(_linter().validate_template(cfn_json.loads(text)))  # pyright: ignore[reportUnknownMemberType]
+    return list(_linter(region).validate_template(cfn_json.loads(text)))  # pyright: ignore[reportUnknownMemberType]
 
 
 @cache
-def _linter() -> Any:
-    """One per process: loading its rules takes longer than checking a small template."""
+def _linter(region: str) -> Any:
+    """One per process and Region: loading its rules takes longer than checking a small template."""
     from cfnlint.config import ConfigMixIn
     from cfnlint.runner import Runner
 
     _quicken_cfn_lint()
-    linter: Any = Runner(ConfigMixIn(regions=["us-west-2"], ignore_checks=list(_IGNORED)))
+    linter: Any = Runner(ConfigMixIn(regions=[region], ignore_checks=list(_IGNORED)))
     asks: Any = type(linter.rules["E1101"])  # pyright: ignore
     ask, words = asks.cfnLint, set[str]()
 
