@@ -66,4 +66,7 @@ def test_codes_of_failed_aws_calls_have_their_own_exit_code():
         CommandCode.PLACE_NEEDED,
         CommandCode.PLACE_KIND,
         CommandCode.FILE_OR_NAME,
+        CommandCode.NO_LOCAL,
+        CommandCode.LOCAL_FAILED,
+        CommandCode.NEW_IN_THE_WAY,
     }
