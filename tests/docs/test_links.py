@@ -11,6 +11,7 @@ LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
 PAGES = subprocess.run(
     ["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True
 ).stdout.split()  # fmt: skip
+PAGES = [page for page in PAGES if "/cli/new/project/" not in page]  # of new projects, which have other files
 
 
 @pytest.mark.parametrize("page", PAGES)
