@@ -27,6 +27,15 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Retained
         yield fleet
 
 
+@pytest.fixture(scope="module")
+def dead(tmp_path_factory: pytest.TempPathFactory) -> Generator[RetainedFleet]:
+    """A fleet after its first life, of which nothing may be deleted."""
+    with LocalAws(region="us-west-2") as aws, pytest.MonkeyPatch.context() as monkeypatch:
+        fleet = RetainedFleet(aws, tmp_path_factory.mktemp("dead"), monkeypatch)
+        fleet.live_once()
+        yield fleet
+
+
 def codes(fleet: RetainedFleet, capsys: Capture, *words: str, code: int) -> set[str]:
     """Return the codes of the problems of a deletion that exits with `code`."""
     capsys.readouterr()
@@ -105,3 +114,21 @@ def test_a_network_that_others_use_is_kept_and_so_is_what_a_service_refuses(flee
     aws.client("ec2").delete_security_group(GroupId=foreign["GroupId"])
     assert codes(fleet, capsys, "--yes", "launch-post", code=0) == set()
     assert fleet.left() == {}
+
+
+@pytest.mark.parametrize(
+    ("service", "operation"),
+    [("cloudformation", "ListStacks"), ("cloudformation", "DescribeStackResources"), ("tagging", "GetResources")],
+)
+def test_nothing_is_deleted_or_adopted_without_the_answer_whose_the_resources_are(
+    dead: RetainedFleet, capsys: Capture, service: str, operation: str
+):
+    before, text = dead.left(), dead.file.read_text(encoding="utf-8")
+    dead.aws.refuse_calls("ThrottlingException", service=service, operation=operation)
+    try:
+        assert codes(dead, capsys, "--yes", "launch-post", code=3) == {"LF1005"}
+        assert main(["retained", str(dead.file), "--adopt"]) == 3
+    finally:
+        dead.aws.refuse_calls("ThrottlingException", times=0)
+    assert dead.left() == before
+    assert dead.file.read_text(encoding="utf-8") == text

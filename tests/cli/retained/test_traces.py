@@ -3,8 +3,12 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+from botocore.exceptions import ClientError
+
 from llm_fleet.cli.clients import AwsClients
-from llm_fleet.cli.retained.traces import Trace, tagged
+from llm_fleet.cli.plan.stack_templates import DESCRIBED
+from llm_fleet.cli.retained.traces import Trace, Traces, tagged
+from llm_fleet.fleet_file.fleet import Fleet
 
 _STACKS = [f"train-{number}" for number in range(21)]
 _TAGS = {
@@ -61,3 +65,48 @@ def test_known_types_are_found_by_their_arn():
     assert found["fs-1"] == Trace(
         resource_type="AWS::FSx::FileSystem", id="fs-1", logical_id="Logical1", stack="train-1", since=None
     )
+
+
+_DEAD = {"StackName": "train-1", "StackId": "dead", "StackStatus": "DELETE_COMPLETE", "TemplateDescription": DESCRIBED}
+_LIVE = {"StackName": "other", "StackId": "live", "StackStatus": "CREATE_COMPLETE"}
+
+
+class _CloudFormation:
+    """Stacks and their events; each resource belongs to the stack `owner`."""
+
+    def __init__(self, owner: str, events: list[dict[str, Any]], refused: str = "") -> None:
+        self._owner, self._refused = owner, refused
+        self._pages: dict[str, Any] = {
+            "list_stacks": [{"StackSummaries": [_DEAD, _LIVE]}],
+            "describe_stack_events": [{"StackEvents": events}],
+        }
+
+    def get_paginator(self, name: str) -> Any:
+        def paginate(**_: Any) -> Any:
+            if name == self._refused:
+                raise ClientError({"Error": {"Code": "Throttling", "Message": "Rate exceeded"}}, name)
+            return self._pages[name]
+
+        return SimpleNamespace(paginate=paginate)
+
+    def describe_stack_resources(self, PhysicalResourceId: str) -> dict[str, Any]:
+        return {"StackResources": [{"StackId": self._owner, "PhysicalResourceId": PhysicalResourceId}]}
+
+
+def _traces(cloudformation: _CloudFormation) -> Traces:
+    def client(service: str) -> _Tagging:
+        assert service == "resourcegroupstaggingapi"
+        return _Tagging()
+
+    clients = SimpleNamespace(cloudformation=cloudformation, client=client)
+    fleet = SimpleNamespace(name="train", clusters=["1"], services=[], notebooks=[], endpoints=[], training_jobs=[])
+    return Traces(cast(AwsClients, clients), cast(Fleet, fleet))
+
+
+def test_a_resource_of_a_stack_is_not_retained_although_the_list_of_stacks_is_throttled():
+    assert [one.id for one in _traces(_CloudFormation("dead", [])).found] == ["fs-1"]
+    assert _traces(_CloudFormation("live", [])).found == ()
+    assert _traces(_CloudFormation("not in the list of stacks", [])).found == ()
+    throttled = _traces(_CloudFormation("live", [], refused="list_stacks"))
+    assert throttled.found == ()
+    assert [problem.code.value for problem in throttled.problems] == ["LF1005"]

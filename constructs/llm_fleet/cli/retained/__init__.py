@@ -55,6 +55,8 @@ def retained(arguments: argparse.Namespace) -> int:
     if arguments.adopt and found.problems:
         # With a part of the keys, the next deployment would create new, empty resources for the others.
         raise AwsRefusal(found.problems, subject="nothing was written")
+    if arguments.delete and found.unsure:
+        raise AwsRefusal(found.unsure, subject="nothing was deleted")
     if arguments.adopt:
         from llm_fleet.cli.retained.adoption import adopt
         from llm_fleet.cli.retained.listing import print_adoption

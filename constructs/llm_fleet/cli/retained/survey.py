@@ -75,6 +75,8 @@ class Survey:
     stacks: tuple[str, ...]
     """Stacks of the fleet that exist."""
     problems: tuple[Problem, ...]
+    unsure: tuple[Problem, ...] = ()
+    """Those of `problems` without whose answer it is unknown which stack has which resource."""
 
     def of(self, kind: str) -> tuple[Retained, ...]:
         """Return the items of `kind`."""
@@ -107,7 +109,13 @@ def survey(clients: AwsClients, fleet: Fleet, *, only: Sequence[str] = ()) -> Su
             )
     chosen = tuple(item for item in items if not only or item.id in only)
     others = tuple(item for item in items if item not in chosen)
-    return Survey(items=chosen, others=others, stacks=traces.stacks, problems=tuple(problems))
+    return Survey(
+        items=chosen,
+        others=others,
+        stacks=traces.stacks,
+        problems=tuple(problems),
+        unsure=tuple(traces.problems),
+    )
 
 
 def _describe(clients: AwsClients, region: str, trace: Trace) -> tuple[Retained | None, tuple[Problem, ...]]:

@@ -76,9 +76,12 @@ class Traces:
     """Traces of a fleet's stacks, and the stacks that exist."""
 
     def __init__(self, clients: AwsClients, fleet: Fleet) -> None:
-        """Query CloudFormation and the tags. A refused call is in `problems`, and the others are made."""
+        """Query CloudFormation and the tags. A refused call is in `problems`, and the others are made.
+
+        With problems, `found` may have resources of stacks that exist: list them, but do not change them.
+        """
         self._clients = clients
-        self._running: set[str] = set()
+        self._deleted: set[str] = set()
         self.stacks: tuple[str, ...] = ()
         """Names of the fleet's stacks that exist."""
         self.problems: list[Problem] = []
@@ -92,7 +95,7 @@ class Traces:
             with aws_errors_reported("list the stacks"):
                 pages = self._clients.cloudformation.get_paginator("list_stacks").paginate()
                 stacks: list[Any] = [stack for page in pages for stack in page["StackSummaries"]]
-            self._running = {stack["StackId"] for stack in stacks if stack["StackStatus"] != _GONE}
+            self._deleted = {stack["StackId"] for stack in stacks if stack["StackStatus"] == _GONE}
             ours = [stack for stack in stacks if stack.get("TemplateDescription", "").endswith(DESCRIBED)]
             names = {stack["StackName"] for stack in ours}
             mine = [stack for stack in ours if fleet_of_stack(stack["StackName"], names) == fleet.name]
@@ -138,7 +141,9 @@ class Traces:
             # Without an answer it must not be deleted or adopted.
             self.problems += [each for each in refused.problems if each not in self.problems]
             return True
-        return any(one.get("StackId") in self._running for one in owners["StackResources"])
+        # The response has deleted stacks, too, for 90 days. A stack that ListStacks did not report may exist.
+        # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html
+        return any(one.get("StackId") not in self._deleted for one in owners["StackResources"])
 
 
 def tagged(clients: AwsClients, stacks: Sequence[str]) -> Iterator[Trace]:
