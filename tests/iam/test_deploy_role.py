@@ -106,6 +106,30 @@ def test_wildcards_on_request(stack: cdk.Stack, launch_post: Path):
     }
 
 
+@pytest.mark.parametrize("repository", ["my-org@1234/my-fleet@5678", "octocat_corp/fleet", "octocat_corp@12/a.b_c@3"])
+def test_only_the_subject_of_the_repository_as_written_is_trusted(stack: cdk.Stack, launch_post: Path, repository: str):
+    """With ids, the subject without them is not trusted: another one could take a renamed repository's name."""
+    DeployRole(stack, "Deploy", assembly=launch_post, repository=repository, environment="production")
+    found = trust(stack)["Condition"]
+    assert found["StringEquals"][f"{HOST}:sub"] == f"repo:{repository}:environment:production"
+    assert set(found) == {"StringEquals"}
+
+
+@pytest.mark.parametrize("repository", ["my-org@1234/*", "my-org@1234/fleet-*@5678", "my-org/fleet-*"])
+def test_wildcards_with_and_without_ids(stack: cdk.Stack, launch_post: Path, repository: str):
+    DeployRole(stack, "Deploy", assembly=launch_post, repository=repository, environment="prod", wildcards=True)
+    assert trust(stack)["Condition"]["StringLike"] == {f"{HOST}:sub": f"repo:{repository}:environment:prod"}
+
+
+def test_the_remedy_names_both_forms_of_a_repository(stack: cdk.Stack, launch_post: Path):
+    with pytest.raises(FleetError) as caught:
+        DeployRole(stack, "Deploy", assembly=launch_post, repository="my-fleet", environment="production")
+    (problem,) = caught.value.problems
+    assert problem.remedy is not None
+    assert "`my-org/my-fleet`" in problem.remedy
+    assert "`my-org@1234/my-fleet@5678`" in problem.remedy
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [
@@ -114,6 +138,12 @@ def test_wildcards_on_request(stack: cdk.Stack, launch_post: Path):
         ({"repository": "my-fleet"}, "LF1250"),
         ({"repository": "https://github.com/my-org/my-fleet"}, "LF1250"),
         ({"repository": "my-org/my-fleet:x"}, "LF1250"),
+        ({"repository": "my-org@1234/my-fleet"}, "LF1250"),
+        ({"repository": "my-org/my-fleet@5678"}, "LF1250"),
+        ({"repository": "my-org@1234/my-fleet", "wildcards": True}, "LF1250"),
+        ({"repository": "my-org@*/my-fleet@5678", "wildcards": True}, "LF1250"),
+        ({"repository": "my-org@id/my-fleet@5678"}, "LF1250"),
+        ({"repository": "_corp/my-fleet"}, "LF1250"),
         ({"environment": None}, "LF1251"),
         ({"branch": "main"}, "LF1251"),
         ({"environment": "prod*"}, "LF1251"),

@@ -33,7 +33,7 @@ class DeployFacts:
     audience: str
     """The audience of the tokens that AWS's action requests."""
     repository_pattern: str
-    """Pattern of `owner/name`."""
+    """Pattern of `owner/name`, or of both with their ids: `owner@1/name@2`."""
     managed_policies: int
     """Default quota of managed policies of a role."""
     policy_characters: int

@@ -56,8 +56,10 @@ class DeployRole(Construct):
     ) -> None:
         """Create role and policies for the fleet in `assembly`, a folder that `cdk synth` wrote.
 
-        `repository`: `owner/name` on GitHub. Its jobs can assume the role if they have this `environment`, or run for
-        this `branch`; set one of them. `wildcards`: allow `*` in these values, except in the owner.
+        `repository`: `owner/name` on GitHub, or `owner@ID/name@ID` for a repository that was created, renamed or
+        transferred after 2026-07-15. Only tokens with exactly this text are trusted. Its jobs can assume the role if
+        they have this `environment`, or run for this `branch`; set one of them. `wildcards`: allow `*` in these
+        values, except in the owner.
         `name`: of the role, and the beginning of the policies' names. Default: `deploy-` and the name of the fleet.
         `provider`: GitHub's OIDC provider of the account. Default: the existing one; `create_provider` creates it.
         `qualifier`: of the CDK's bootstrap. `permissions_boundary`: ARN of the policy that each role of the fleet must

@@ -15,10 +15,14 @@ _POLICY_ARN = re.compile(r"arn:[a-z-]+:iam::(\d{12}|aws):policy/[\w+=,.@/-]+")
 
 @rule
 def check_repository(repository: str, *, wildcards: bool) -> Iterator[Problem]:
-    """Return what is wrong with `owner/name`. With `wildcards`, the name can contain `*`; the owner never can."""
+    """Return what is wrong with `owner/name`, or `owner@id/name@id`.
+
+    With `wildcards`, the name can contain `*`, and needs no id if it ends in `*`; the owner never can.
+    """
     pattern = deploy_facts().repository_pattern
     if wildcards:
         pattern = pattern.replace("[A-Za-z0-9._-]", "[A-Za-z0-9._*-]")
+        pattern = pattern.replace("(?(1)@[0-9]+)", r"(?(1)(?:@[0-9]+|(?<=\*)))")
     if is_unresolved(repository) or re.fullmatch(pattern, repository):
         return
     if "*" in repository or "?" in repository:
@@ -27,7 +31,7 @@ def check_repository(repository: str, *, wildcards: bool) -> Iterator[Problem]:
             path=("repository",),
             message="a wildcard in `repository` lets other repositories deploy",
             value=repository,
-            allowed="`owner/name` without `*` and `?`",
+            allowed="`owner/name` or `owner@ID/name@ID`, without `*` and `?`",
             remedy="write one repository; for several repositories of one owner, set `wildcards=True`",
         )
         return
@@ -36,8 +40,10 @@ def check_repository(repository: str, *, wildcards: bool) -> Iterator[Problem]:
         path=("repository",),
         message="`repository` is not the name of a GitHub repository",
         value=repository,
-        allowed="`owner/name`",
-        remedy="write owner and name as in the repository's URL, e.g. `my-org/my-fleet`",
+        allowed="`owner/name` or `owner@ID/name@ID`",
+        remedy="write owner and name as in the repository's URL, e.g. `my-org/my-fleet`; for a repository that was "
+        "created, renamed or transferred after 2026-07-15 with both ids, e.g. `my-org@1234/my-fleet@5678`: `gh api "
+        "repos/my-org/my-fleet --jq '.owner.id, .id'` shows them",
     )
 
 
