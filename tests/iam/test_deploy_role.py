@@ -115,6 +115,28 @@ def test_only_the_subject_of_the_repository_as_written_is_trusted(stack: cdk.Sta
     assert set(found) == {"StringEquals"}
 
 
+def session_seconds(stack: cdk.Stack) -> int:
+    (role,) = Template.from_stack(stack).find_resources("AWS::IAM::Role").values()
+    return role["Properties"]["MaxSessionDuration"]
+
+
+def test_the_session_that_the_page_requests_is_allowed(stack: cdk.Stack, launch_post: Path):
+    """IAM's default is one hour, and deployments take longer."""
+    DeployRole(stack, "Deploy", assembly=launch_post, repository=REPOSITORY, environment="production")
+    page = (CONSTRUCTS / "deploy-role.md").read_text(encoding="utf-8")
+    requested = re.search(r"role-duration-seconds: (\d+)", page)
+    assert requested is not None
+    assert 3600 < int(requested[1]) <= session_seconds(stack) == 4 * 3600
+
+
+def test_the_session_is_as_long_as_given(stack: cdk.Stack, launch_post: Path):
+    long = cdk.Duration.hours(12)
+    DeployRole(
+        stack, "Deploy", assembly=launch_post, repository=REPOSITORY, environment="main", max_session_duration=long
+    )
+    assert session_seconds(stack) == 12 * 3600
+
+
 @pytest.mark.parametrize("repository", ["my-org@1234/*", "my-org@1234/fleet-*@5678", "my-org/fleet-*"])
 def test_wildcards_with_and_without_ids(stack: cdk.Stack, launch_post: Path, repository: str):
     DeployRole(stack, "Deploy", assembly=launch_post, repository=repository, environment="prod", wildcards=True)

@@ -53,6 +53,7 @@ class DeployRole(Construct):
         qualifier: str = _QUALIFIER,
         permissions_boundary: str | None = None,
         more_actions: Mapping[str, Sequence[str]] | None = None,
+        max_session_duration: cdk.Duration | None = None,
     ) -> None:
         """Create role and policies for the fleet in `assembly`, a folder that `cdk synth` wrote.
 
@@ -64,6 +65,8 @@ class DeployRole(Construct):
         `provider`: GitHub's OIDC provider of the account. Default: the existing one; `create_provider` creates it.
         `qualifier`: of the CDK's bootstrap. `permissions_boundary`: ARN of the policy that each role of the fleet must
         have as its permissions boundary. `more_actions`: IAM actions of resource types that are not in the catalog.
+        `max_session_duration`: how long a job can use the role, 1 to 12 hours. Default: 4 hours. A job gets 1 hour if
+        it does not request more, with `role-duration-seconds`.
         Raises `FleetError` (LF1250 to LF1256).
         """
         super().__init__(scope, id)
@@ -80,6 +83,7 @@ class DeployRole(Construct):
         here = Place.of(self)
         self._place = Place(partition=here.partition, region=templates.region or here.region, account=here.account)
         self._qualifier = qualifier
+        self._max_session_duration = max_session_duration or cdk.Duration.hours(4)
         self.name = name or f"deploy-{templates.prefix.rstrip('-')}"
         """Name of the role."""
         self.permissions = execution_permissions(
@@ -148,6 +152,7 @@ class DeployRole(Construct):
             description=f"Jobs of {repository} deploy with it (llm-fleet)",
             assumed_by=cast(iam.IPrincipal, principal),
             managed_policies=[policy.policy],
+            max_session_duration=self._max_session_duration,
         )
 
     def _job_permissions(self) -> tuple[Permission, ...]:
