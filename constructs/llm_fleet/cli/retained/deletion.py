@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.key_uses import backups_by_key
 from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
 from llm_fleet.cli.screen import Step, progress
 from llm_fleet.cli.verb import refuse
@@ -194,9 +195,19 @@ class _Run:
         listed = (*self.found.items, *self.found.others)
         data = [one.id for one in listed if one.kind not in (*_NETWORK, KEY) and one not in self.deleted]
         data += ["resources that could not be queried"] if self.found.problems else []
-        for item in self.found.of(KEY):
-            if data:
-                self._keep(_key_needed(item, data))
+        keys = self.found.of(KEY)
+        backups: dict[str, list[str]] = {}
+        if keys and not data:
+            try:
+                with aws_errors_reported("backups that the keys encrypt"):
+                    backups = backups_by_key(self.clients)
+            except AwsRefusal as refused:
+                for problem in refused.problems:
+                    self._keep(problem)
+                return
+        for item in keys:
+            if needed := data or backups.get(item.id):
+                self._keep(_key_needed(item, needed))
             else:
                 self._try(item, partial(_schedule_key, self.clients, item.id))
             step()

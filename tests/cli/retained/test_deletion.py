@@ -1,0 +1,88 @@
+"""What AWS answers only outside the local emulation: backups of users, objects and buckets that stay."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from botocore.exceptions import ClientError
+
+from llm_fleet.cli.clients import AwsClients
+from llm_fleet.cli.retained.deletion import Deletion, delete
+from llm_fleet.cli.retained.survey import Description, Retained, Survey
+from llm_fleet.cli.retained.traces import Trace
+
+_KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
+_ARN = f"arn:aws:kms:us-west-2:111122223333:key/{_KEY}"
+
+
+def _denied(operation: str) -> ClientError:
+    return ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, operation)
+
+
+def _deletion(kind: str, id: str, services: dict[str, Any]) -> Deletion:
+    trace = Trace(resource_type="", id=id, logical_id="", stack="train-storage", since=None)
+    item = Retained(kind=kind, trace=trace, described=Description())
+    clients = SimpleNamespace(client=services.__getitem__, sts=services.get("sts"))
+    return delete(cast(AwsClients, clients), Survey(items=(item,), stacks=(), problems=()))
+
+
+def _codes(deletion: Deletion) -> list[str]:
+    return [problem.code.value for problem in deletion.problems]
+
+
+class _Backups:
+    """FSx, RDS and KMS, with one backup or snapshot in the answer of `call`."""
+
+    def __init__(self, call: str = "", found: dict[str, str] | None = None, refused: str = "") -> None:
+        self._call, self._found, self._refused = call, found, refused
+        self.scheduled: list[str] = []
+
+    def get_paginator(self, name: str) -> Any:
+        answer = {
+            "describe_backups": "Backups",
+            "describe_db_snapshots": "DBSnapshots",
+            "describe_db_cluster_snapshots": "DBClusterSnapshots",
+        }[name]
+
+        def paginate() -> list[dict[str, Any]]:
+            if name == self._refused:
+                raise _denied(name)
+            return [{answer: []}, {answer: [self._found] if name == self._call else []}]
+
+        return SimpleNamespace(paginate=paginate)
+
+    def schedule_key_deletion(self, KeyId: str, PendingWindowInDays: int) -> None:
+        assert PendingWindowInDays == 30
+        self.scheduled.append(KeyId)
+
+    def describe_key(self, KeyId: str) -> dict[str, Any]:
+        assert KeyId == "alias/train"
+        return {"KeyMetadata": {"KeyId": _KEY}}
+
+    def deletion(self) -> Deletion:
+        return _deletion("KMS key", _KEY, {"fsx": self, "rds": self, "kms": self})
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("describe_backups", "BackupId"),
+        ("describe_db_snapshots", "DBSnapshotIdentifier"),
+        ("describe_db_cluster_snapshots", "DBClusterSnapshotIdentifier"),
+    ],
+)
+@pytest.mark.parametrize("key", [_KEY, _ARN, "alias/train"])
+def test_a_key_of_a_backup_is_kept(call: str, name: str, key: str):
+    aws = _Backups(call, {name: "mine", "KmsKeyId": key})
+    deletion = aws.deletion()
+    assert (aws.scheduled, _codes(deletion)) == ([], ["LF1235"])
+    assert deletion.problems[0].value == "mine"
+    other = _Backups(call, {name: "mine", "KmsKeyId": _ARN[:-1] + "0"})
+    assert (other.deletion().problems, other.scheduled) == ((), [_KEY])
+
+
+@pytest.mark.parametrize("call", ["describe_backups", "describe_db_snapshots", "describe_db_cluster_snapshots"])
+def test_a_key_is_kept_if_its_backups_cannot_be_queried(call: str):
+    aws = _Backups(refused=call)
+    deletion = aws.deletion()
+    assert (aws.scheduled, _codes(deletion), len(deletion.kept)) == ([], ["LF1004"], 1)
