@@ -13,7 +13,7 @@ import pytest
 from aws_cdk.assertions import Template
 
 from llm_fleet import DeployRole
-from llm_fleet.catalog.deployment import action_scopes, deploy_facts
+from llm_fleet.catalog.deployment import action_scopes, deploy_facts, deployment_actions, service_linked
 from llm_fleet.iam.fleet_templates import FleetTemplates
 from llm_fleet.iam.statements import describe
 from llm_fleet.rules.problem import FleetError
@@ -286,6 +286,57 @@ def test_roles_of_parallelclusters_provider_cannot_have_a_boundary(stack: cdk.St
             environment="production",
             permissions_boundary=boundary,
         )
+
+
+def test_every_type_that_can_create_a_service_linked_role_has_its_principal_or_a_reason():
+    creating = {kind for kind in types() if "iam:CreateServiceLinkedRole" in (deployment_actions(kind) or ())}
+    assert len(creating) > 15
+    exempt = deploy_facts().not_service_linked
+    assert sorted(kind for kind in creating if not service_linked(kind)) == sorted(exempt)
+    assert all(len(reason.split()) > 3 for reason in exempt.values())
+    keys = {*types(), *(kind.split("::")[1] for kind in types())}
+    assert set(deploy_facts().service_linked) <= keys
+
+
+@pytest.mark.parametrize(
+    ("kind", "principals"),
+    [
+        ("AWS::SageMaker::Cluster", ["hyperpod.sagemaker.amazonaws.com"]),
+        ("AWS::SageMaker::Domain", ["elasticfilesystem.amazonaws.com", "sagemaker.amazonaws.com"]),
+        ("AWS::Chatbot::SlackChannelConfiguration", ["management.chatbot.amazonaws.com"]),
+        ("AWS::Grafana::Workspace", ["grafana.amazonaws.com"]),
+        ("AWS::EC2::FlowLog", ["delivery.logs.amazonaws.com"]),
+    ],
+)
+def test_only_the_service_linked_roles_of_a_type_can_be_created(
+    stack: cdk.Stack, tmp_path: Path, kind: str, principals: list[str]
+):
+    made = DeployRole(stack, "Deploy", assembly=one(tmp_path, kind), repository=REPOSITORY, environment="production")
+    found = statements(made)["ServiceLinkedRoles"]
+    assert found.conditions == {"StringEquals": {"iam:AWSServiceName": principals}}
+    assert "DataRepositoryRoles" not in statements(made)
+
+
+def test_types_without_a_service_linked_role_cannot_create_one(stack: cdk.Stack, tmp_path: Path):
+    folder = one(tmp_path, "AWS::DynamoDB::Table")
+    made = DeployRole(stack, "Deploy", assembly=folder, repository=REPOSITORY, environment="production")
+    assert not [each for each in made.permissions if "iam:CreateServiceLinkedRole" in each.actions]
+
+
+def test_fsx_can_write_the_policies_of_its_own_role_for_a_bucket(stack: cdk.Stack, tmp_path: Path):
+    folder = one(tmp_path, "AWS::FSx::DataRepositoryAssociation")
+    made = DeployRole(stack, "Deploy", assembly=folder, repository=REPOSITORY, environment="production")
+    writing = [each for each in made.permissions if "iam:PutRolePolicy" in each.actions]
+    assert [(each.sid, each.actions, each.resources) for each in writing] == [
+        (
+            "DataRepositoryRoles",
+            ("iam:AttachRolePolicy", "iam:CreateServiceLinkedRole", "iam:PutRolePolicy"),
+            (
+                f"arn:{stack.partition}:iam::111122223333:role/aws-service-role/"
+                "s3.data-source.lustre.fsx.amazonaws.com/*",
+            ),
+        )
+    ]
 
 
 def test_names_of_a_fleet(tmp_path: Path):

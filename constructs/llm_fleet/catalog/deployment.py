@@ -41,12 +41,20 @@ class DeployFacts:
     stack_name_characters: int
     """Characters of a stack's name that generated names keep."""
     service_linked: Mapping[str, tuple[str, ...]]
-    """Principals of service-linked roles that a service creates, by the namespace of its resource types."""
+    """Principals of service-linked roles that a service creates, by resource type or the namespace of several."""
+    not_service_linked: Mapping[str, str]
+    """Resource types that create no such role although CloudFormation's schema has the action, each with the reason."""
     check_actions: tuple[str, ...]
     """What `llm-fleet check` and `llm-fleet plan` read, besides what the CDK's lookup role reads."""
 
 
 deploy_facts = reader(DeployFacts, "deploy_role")
+
+
+def service_linked(resource_type: str) -> tuple[str, ...]:
+    """Return the principals of the service-linked roles that are created at the first use of a resource type."""
+    found = deploy_facts().service_linked
+    return (*found.get(resource_type, ()), *found.get(resource_type.split("::")[1], ()))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from llm_fleet.catalog.deployment import action_scopes, deploy_facts, deployment_actions
+from llm_fleet.catalog.deployment import action_scopes, deploy_facts, deployment_actions, service_linked
 from llm_fleet.iam.fleet_templates import FleetTemplates
 from llm_fleet.iam.statements import Permission, Place, characters_of
 from llm_fleet.rules.deploy_role import check_types
@@ -29,6 +29,8 @@ _BOUNDED = frozenset(
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html#access_policies_boundaries-delegate
 """
+_DATA_LINKS = frozenset({"AWS::FSx::DataRepositoryAssociation"})
+"""Types with which FSx creates a service-linked role for a bucket, and writes the policies of this role."""
 _UNBOUND = "iam:DeleteRolePermissionsBoundary"
 _MORE: Mapping[str, tuple[str, ...]] = {
     # Images of launch templates, and their snapshots, are of another account.
@@ -171,8 +173,7 @@ def _roles(templates: FleetTemplates, place: Place) -> Iterator[Permission]:
         resources=templates.passed,
         reason="roles that existed before and that the fleet file names",
     )
-    spaces = {kind.split("::")[1] for kind in templates.types}
-    linked = sorted({name for space in spaces for name in deploy_facts().service_linked.get(space, ())})
+    linked = sorted({name for kind in templates.types for name in service_linked(kind)})
     yield Permission(
         sid="ServiceLinkedRoles",
         actions=("iam:CreateServiceLinkedRole",) if linked else (),
@@ -180,6 +181,14 @@ def _roles(templates: FleetTemplates, place: Place) -> Iterator[Permission]:
         reason="services create their own roles on first use in an account",
         conditions={"StringEquals": {"iam:AWSServiceName": linked}},
     )
+    # Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/setting-up.html#fsx-adding-permissions-s3
+    if _DATA_LINKS & templates.types:
+        yield Permission(
+            sid="DataRepositoryRoles",
+            actions=("iam:AttachRolePolicy", "iam:CreateServiceLinkedRole", "iam:PutRolePolicy"),
+            resources=(_arn(place, "iam::{account}:role/aws-service-role/s3.data-source.lustre.fsx.amazonaws.com/*"),),
+            reason="FSx for Lustre creates a role of its own for the buckets of data repository associations",
+        )
 
 
 def _reads(templates: FleetTemplates, place: Place, actions: frozenset[str], *, assets: str) -> Iterator[Permission]:
