@@ -8,6 +8,7 @@ from rich.console import Console
 
 from llm_fleet.cli.main import main
 from llm_fleet_local.command.cdk_cli import installed_cdk
+from llm_fleet_local.command.emulator_process import running
 from llm_fleet_local.command.project import LocalError, Project
 from tools.synth_environment import ROOT
 
@@ -31,7 +32,7 @@ def test_missing_packages_are_reported_with_the_extra_that_brings_them(
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        (["status"], "start one with `llm-fleet local up`"),
+        (["status"], "or start one with `llm-fleet local up`"),
         (["destroy", EXAMPLE], "deploy with `llm-fleet local deploy`"),
     ],
 )
@@ -97,3 +98,19 @@ def test_a_failed_installation_of_the_cdk_cli_is_reported_and_leaves_nothing(
     assert "npm cannot install the CDK CLI: " in failed.value.message
     assert "ECONNREFUSED" in failed.value.message
     assert list((tmp_path / "cache" / "llm-fleet").iterdir()) == []
+
+
+def test_a_directory_that_does_not_exist_is_not_created(capsys: Capture, tmp_path: Path) -> None:
+    assert main(["local", "up", "--directory", str(tmp_path / "typo")]) == 1
+    assert f"the directory {tmp_path}/typo does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "typo").exists()
+
+
+@pytest.mark.parametrize("state", ['{"pid": 1, "endpoint": "http://localhost:9"}', "{", "{}"])
+def test_a_state_file_of_a_dead_emulator_is_ignored(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process id may belong to another program, and a killed start may leave a part of the file."""
+    monkeypatch.setenv("LLM_FLEET_LOCAL_FOLDER", str(tmp_path))
+    (tmp_path / "server.json").write_text(state)
+    assert running(Project(tmp_path, has_app=False)) is None

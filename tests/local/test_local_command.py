@@ -86,6 +86,14 @@ def test_a_mistake_is_reported_before_anything_is_deployed(demo: Demo, tmp_path:
     assert "cdk" not in reported.stdout
 
 
+def test_a_protected_stack_is_reported_with_the_option_that_deletes_it(demo: Demo):
+    protected = demo("destroy", "examples/hyperpod-trn1.yaml")
+    assert protected.returncode == 1
+    assert "TerminationProtection is enabled" in protected.stderr
+    assert "add --unprotect" in protected.stderr
+    assert "deleted: launch-post-ml-cluster" in demo("destroy", "examples/hyperpod-trn1.yaml", "--unprotect").stdout
+
+
 def test_stop_ends_the_aws_emulator(demo: Demo):
     assert "stopped" in demo("stop").stdout
     assert "no AWS emulator is running" in demo("stop").stdout

@@ -30,9 +30,10 @@ class AwsEmulator:
 
 def running(project: Project) -> AwsEmulator | None:
     """Return the emulator in the project's state file, if it runs and answers."""
-    if not _state(project).exists():
+    try:
+        found = _of_state(project)
+    except (OSError, ValueError, KeyError):  # There is none, or a killed start left a part of it.
         return None
-    found = _of_state(project)
     return found if _alive(found.pid) and _answers(found.endpoint) else None
 
 
@@ -96,7 +97,7 @@ def _alive(pid: int) -> bool:
         os.waitpid(pid, os.WNOHANG)
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # It has ended; another user's process may have its id now.
         return False
     return True
 

@@ -72,7 +72,10 @@ def status(directory: Path, *, as_json: bool) -> int:
     console = Console()
     emulator = emulator_process.running(Project.of(directory))
     if emulator is None:
-        raise LocalError("no AWS emulator is running", "start one with `llm-fleet local up`")
+        raise LocalError(
+            f"no AWS emulator is running for {Project.of(directory).folder}",
+            "deploy with `llm-fleet local deploy`, or start one with `llm-fleet local up`",
+        )
     stacks = LocalAws(endpoint=emulator.endpoint).stacks()
     if as_json:
         print_json({"endpoint": emulator.endpoint, "process": emulator.pid, "stacks": stacks})
@@ -92,8 +95,16 @@ def destroy(fleet_file: Path, *, unprotect: bool) -> int:
     if emulator is None or not project.assembly.is_dir():
         raise LocalError("nothing is deployed", "deploy with `llm-fleet local deploy`")
     report = LocalAws(endpoint=emulator.endpoint, region=fleet.region).destroy(project.assembly, unprotect=unprotect)
-    print(report)
-    return 0 if report.succeeded else 1
+    if not report.succeeded:
+        reasons = [failure for stack in report.stacks for failure in (stack.failures or [stack.status])]
+        raise LocalError(
+            f"not all stacks were deleted: {'; '.join(reasons)}",
+            "remove what the message names and run the command again"
+            if unprotect
+            else "add --unprotect if termination protection is the reason",
+        )
+    print("deleted: " + ", ".join(stack.name for stack in report.stacks))
+    return 0
 
 
 def serve(given: argparse.Namespace) -> int:
