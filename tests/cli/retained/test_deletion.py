@@ -86,3 +86,65 @@ def test_a_key_is_kept_if_its_backups_cannot_be_queried(call: str):
     aws = _Backups(refused=call)
     deletion = aws.deletion()
     assert (aws.scheduled, _codes(deletion), len(deletion.kept)) == ([], ["LF1004"], 1)
+
+
+class _Bucket:
+    """S3 and STS: a bucket with `objects`, of which some stay, and in which `late` objects arrive one by one."""
+
+    exceptions = SimpleNamespace(ClientError=ClientError)
+
+    def __init__(self, objects: list[str], errors: dict[str, str] | None = None, late: int = 0) -> None:
+        self.objects, self._errors, self._late = objects, errors or {}, late
+        self.exists = True
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Account": "111122223333"}
+
+    def get_paginator(self, name: str) -> Any:
+        def paginate(Bucket: str, ExpectedBucketOwner: str) -> list[dict[str, Any]]:
+            assert (Bucket, ExpectedBucketOwner) == ("data", "111122223333")
+            if name == "list_multipart_uploads":
+                return [{}]
+            assert name == "list_object_versions"
+            return [{"Versions": [{"Key": key, "VersionId": "1"}]} for key in self.objects]
+
+        return SimpleNamespace(paginate=paginate)
+
+    def delete_objects(self, Bucket: str, ExpectedBucketOwner: str, Delete: dict[str, Any]) -> dict[str, Any]:
+        assert (Bucket, ExpectedBucketOwner) == ("data", "111122223333")
+        keys = [one["Key"] for one in Delete["Objects"]]
+        self.objects = [key for key in self.objects if key not in keys or key in self._errors]
+        failed = [{"Key": key, "Code": self._errors[key], "Message": "Kept"} for key in keys if key in self._errors]
+        return {"Errors": failed} if failed else {}
+
+    def delete_bucket(self, Bucket: str, ExpectedBucketOwner: str) -> None:
+        assert (Bucket, ExpectedBucketOwner) == ("data", "111122223333")
+        if self._late:
+            self._late -= 1
+            self.objects.append(f"log-{self._late}")
+        if self.objects:
+            raise ClientError({"Error": {"Code": "BucketNotEmpty", "Message": "not empty"}}, "DeleteBucket")
+        self.exists = False
+
+    def deletion(self) -> Deletion:
+        return _deletion("bucket", "data", {"s3": self, "sts": self})
+
+
+@pytest.mark.parametrize(("code", "expected"), [("AccessDenied", "LF1004"), ("NotImplemented", "LF1009")])
+def test_objects_that_s3_keeps_are_reported(code: str, expected: str):
+    aws = _Bucket(["one", "locked", "two"], {"locked": code})
+    deletion = aws.deletion()
+    assert (_codes(deletion), aws.exists, aws.objects, len(deletion.kept)) == ([expected], True, ["locked"], 1)
+    assert "Kept: 1 object, e.g. locked" in deletion.problems[0].message
+
+
+def test_logs_that_arrive_during_the_deletion_are_deleted_too(monkeypatch: pytest.MonkeyPatch):
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    aws = _Bucket(["one"], late=3)
+    deletion = aws.deletion()
+    assert (deletion.problems, aws.exists, len(waits)) == ((), False, 3)
+    busy = _Bucket(["one"], late=100)
+    deletion = busy.deletion()
+    assert (_codes(deletion), busy.exists, len(deletion.kept)) == (["LF1009"], True, 1)
+    assert deletion.problems[0].remedy == "run the command again later"

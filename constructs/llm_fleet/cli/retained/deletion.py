@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.buckets import delete_bucket
 from llm_fleet.cli.retained.key_uses import backups_by_key
 from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
 from llm_fleet.cli.screen import Step, progress
@@ -311,23 +312,6 @@ def _endpoints(ec2: Any, filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one for one in found if one["State"].lower() not in ("deleted", "deleting")]
 
 
-def _delete_bucket(clients: AwsClients, id: str) -> None:
-    """Delete all versions, unfinished uploads and the bucket."""
-    s3 = clients.client("s3")
-    for page in s3.get_paginator("list_object_versions").paginate(Bucket=id):
-        versions = [
-            {"Key": one["Key"], "VersionId": one["VersionId"]}
-            for kind in ("Versions", "DeleteMarkers")
-            for one in page.get(kind, [])
-        ]
-        if versions:
-            s3.delete_objects(Bucket=id, Delete={"Objects": versions, "Quiet": True})
-    for page in s3.get_paginator("list_multipart_uploads").paginate(Bucket=id):
-        for upload in page.get("Uploads", []):
-            s3.abort_multipart_upload(Bucket=id, Key=upload["Key"], UploadId=upload["UploadId"])
-    s3.delete_bucket(Bucket=id)
-
-
 def _delete_parameter(clients: AwsClients, id: str) -> None:
     clients.ssm.delete_parameter(Name=id)
 
@@ -353,7 +337,7 @@ def _schedule_key(clients: AwsClients, id: str) -> None:
 
 
 _DELETE: Mapping[str, Callable[[AwsClients, str], None]] = {
-    "bucket": _delete_bucket,
+    "bucket": delete_bucket,
     "parameter": _delete_parameter,
     "log group": _delete_log_group,
     "security group": _delete_security_group,

@@ -8,6 +8,7 @@ from typing import Any
 
 from llm_fleet.catalog.ec2_instances import PriceTable, hours_of_a_month, prices
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.buckets import own_bucket
 from llm_fleet.cli.retained.traces import Trace, Traces
 from llm_fleet.cli.screen import progress
 from llm_fleet.cli.verb import refuse
@@ -195,14 +196,15 @@ def _security_group(clients: AwsClients, id: str, region: str) -> Description | 
 
 def _bucket(clients: AwsClients, id: str, region: str) -> Description | None:
     s3 = clients.client("s3")
-    s3.head_bucket(Bucket=id)
-    return Description(name=id, size=_bucket_size(clients, id), facts={"KMSMasterKeyID": _key_of_bucket(s3, id)})
+    bucket = own_bucket(clients, id)
+    s3.head_bucket(**bucket)
+    return Description(name=id, size=_bucket_size(clients, id), facts={"KMSMasterKeyID": _key_of_bucket(s3, bucket)})
 
 
-def _key_of_bucket(s3: Any, bucket: str) -> str | None:
+def _key_of_bucket(s3: Any, bucket: Mapping[str, str]) -> str | None:
     try:
-        with aws_errors_reported(f"encryption of {bucket}"):
-            found = s3.get_bucket_encryption(Bucket=bucket)["ServerSideEncryptionConfiguration"]
+        with aws_errors_reported(f"encryption of {bucket['Bucket']}"):
+            found = s3.get_bucket_encryption(**bucket)["ServerSideEncryptionConfiguration"]
     except AwsGone:  # Without an encryption of its own.
         return None
     return found["Rules"][0]["ApplyServerSideEncryptionByDefault"].get("KMSMasterKeyID")
