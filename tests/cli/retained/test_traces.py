@@ -1,5 +1,6 @@
 """Resources that are found by the tags of CloudFormation, when the events of their stack are gone."""
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -67,7 +68,8 @@ def test_known_types_are_found_by_their_arn():
     )
 
 
-_DEAD = {"StackName": "train-1", "StackId": "dead", "StackStatus": "DELETE_COMPLETE", "TemplateDescription": DESCRIBED}
+_DEAD = {"StackName": "train-storage", "StackId": "dead", "StackStatus": "DELETE_COMPLETE"}
+_DEAD["TemplateDescription"] = DESCRIBED
 _LIVE = {"StackName": "other", "StackId": "live", "StackStatus": "CREATE_COMPLETE"}
 
 
@@ -110,3 +112,15 @@ def test_a_resource_of_a_stack_is_not_retained_although_the_list_of_stacks_is_th
     throttled = _traces(_CloudFormation("live", [], refused="list_stacks"))
     assert throttled.found == ()
     assert [problem.code.value for problem in throttled.problems] == ["LF1005"]
+
+
+def test_events_have_optional_keys():
+    skipped = {"ResourceStatus": "DELETE_SKIPPED", "Timestamp": datetime(2026, 11, 1, tzinfo=UTC)}
+    bucket = {**skipped, "PhysicalResourceId": "data-2", "ResourceType": "AWS::S3::Bucket", "LogicalResourceId": "Data"}
+    events = [skipped, {**bucket, "PhysicalResourceId": ""}, {**skipped, "PhysicalResourceId": "only-id"}, bucket]
+    traces = _traces(_CloudFormation("dead", events))
+    assert traces.problems == []
+    assert [(one.id, one.resource_type, one.logical_id) for one in traces.found if one.since] == [
+        ("only-id", "type not reported", ""),
+        ("data-2", "AWS::S3::Bucket", "Data"),
+    ]

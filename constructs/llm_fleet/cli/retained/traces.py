@@ -21,6 +21,7 @@ from llm_fleet.rules.problem import Problem
 _PARTS = ("network", "storage", "database", "monitoring", "metrics", "studio", "watch")
 _GONE = "DELETE_COMPLETE"
 _SKIPPED = "DELETE_SKIPPED"
+_NOT_REPORTED = "type not reported"
 _STACK_NAME, _LOGICAL_ID = "aws:cloudformation:stack-name", "aws:cloudformation:logical-id"
 _VALUES = 20
 """Values of one filter. Source: model botocore resourcegroupstaggingapi TagValueList"""
@@ -113,11 +114,13 @@ class Traces:
             )
             events: list[Any] = [event for page in pages for event in page["StackEvents"]]
         for event in events:
-            if event.get("ResourceStatus") == _SKIPPED and event["ResourceType"] not in _INCLUDED:
+            # A resource whose creation failed has no id. Source: model botocore cloudformation StackEvent
+            id, resource_type = event.get("PhysicalResourceId"), event.get("ResourceType", _NOT_REPORTED)
+            if event.get("ResourceStatus") == _SKIPPED and id and resource_type not in _INCLUDED:
                 yield Trace(
-                    resource_type=event["ResourceType"],
-                    id=event["PhysicalResourceId"],
-                    logical_id=event["LogicalResourceId"],
+                    resource_type=resource_type,
+                    id=id,
+                    logical_id=event.get("LogicalResourceId", ""),
                     stack=stack["StackName"],
                     since=event["Timestamp"],
                 )
