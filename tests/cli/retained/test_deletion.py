@@ -1,5 +1,6 @@
 """What AWS answers only outside the local emulation: backups of users, objects and buckets that stay."""
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -7,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from llm_fleet.cli.clients import AwsClients
-from llm_fleet.cli.retained.deletion import Deletion, delete
+from llm_fleet.cli.retained.deletion import Deletion, delete, without_tagged
 from llm_fleet.cli.retained.survey import Description, Retained, Survey
 from llm_fleet.cli.retained.traces import Trace
 
@@ -148,3 +149,21 @@ def test_logs_that_arrive_during_the_deletion_are_deleted_too(monkeypatch: pytes
     deletion = busy.deletion()
     assert (_codes(deletion), busy.exists, len(deletion.kept)) == (["LF1009"], True, 1)
     assert deletion.problems[0].remedy == "run the command again later"
+
+
+def test_a_resource_that_only_its_tag_connects_with_the_fleet_is_deleted_only_by_its_id() -> None:
+    """A stack of another app may have had the same name."""
+    items = tuple(
+        Retained(
+            kind="bucket",
+            trace=Trace(resource_type="", id=id, logical_id="", stack="train-storage", since=since),
+            described=Description(),
+        )
+        for id, since in (("by-event", datetime(2026, 11, 1, tzinfo=UTC)), ("by-tag", None))
+    )
+    found = Survey(items=items, stacks=(), problems=())
+    sure = without_tagged(found, only=[])
+    assert [item.id for item in sure.items] == ["by-event"]
+    assert [item.id for item in sure.others] == ["by-tag"]
+    assert [(problem.code.value, problem.value) for problem in sure.problems] == [("LF1234", "by-tag")]
+    assert without_tagged(found, only=["by-tag"]) == found

@@ -75,12 +75,13 @@ def retained(arguments: argparse.Namespace) -> int:
 
 def _delete(clients: "AwsClients", found: "Survey", fleet: "Fleet", arguments: argparse.Namespace) -> int:
     """Delete what was found. Returns 1 if something was kept, 3 if that is only because AWS refused a call."""
-    from llm_fleet.cli.retained.deletion import check_not_deployed, confirm, delete
+    from llm_fleet.cli.retained.deletion import check_not_deployed, confirm, delete, without_tagged
     from llm_fleet.cli.retained.listing import print_deletion, print_list
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.rules.feature_codes import CommandCode
 
     check_not_deployed(found, fleet)
+    found = without_tagged(found, arguments.only)
     if not arguments.json:
         print_list(found, fleet, as_json=False)
     if found.items:

@@ -6,7 +6,7 @@ Each step starts from what exists, so a deletion that was interrupted anywhere i
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -80,6 +80,30 @@ def delete(clients: AwsClients, found: Survey) -> Deletion:
         run.all(step)
     kept = tuple(item for item in found.items if item not in run.deleted)
     return Deletion(deleted=tuple(run.deleted), kept=kept, problems=tuple(run.problems))
+
+
+def without_tagged(found: Survey, only: Collection[str]) -> Survey:
+    """Return `found` without resources that only a tag connects with the fleet, unless `only` has their ids.
+
+    The tag has the name of a stack, and a stack of another app may have had the same name. Each is a problem.
+    """
+    tagged = tuple(item for item in found.items if item.trace.since is None and item.id not in only)
+    problems = [
+        Problem(
+            code=RetainedCode.NOT_DELETED,
+            message=f"only its tag connects the {item.kind} with the stack {item.trace.stack}, and a stack of another app "
+            "may have had this name",
+            value=item.id,
+            remedy=f"if it is of this fleet, delete it with `--delete --only {item.id}`",
+        )
+        for item in tagged
+    ]
+    return replace(
+        found,
+        items=tuple(item for item in found.items if item not in tagged),
+        others=(*found.others, *tagged),
+        problems=(*found.problems, *problems),
+    )
 
 
 @dataclass(slots=True, kw_only=True)
