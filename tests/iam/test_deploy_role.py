@@ -183,6 +183,50 @@ def test_what_is_rejected(stack: cdk.Stack, launch_post: Path, given: dict[str, 
     assert [problem.code.value for problem in caught.value.problems] == [code]
 
 
+def named_role(folder: Path, kind: str, key: str, name: str) -> Path:
+    return one(folder, kind, {key: name, "AssumeRolePolicyDocument": {}})
+
+
+@pytest.mark.parametrize("role", ["deploy", "file-publishing", "image-publishing", "lookup", "cfn-exec"])
+def test_a_fleet_cannot_change_the_roles_of_the_bootstrap(stack: cdk.Stack, tmp_path: Path, role: str):
+    name = f"cdk-fleet-{role}-role-111122223333-us-west-2"
+    folder = named_role(tmp_path, "AWS::IAM::Role", "RoleName", name)
+    given: dict[str, Any] = {"assembly": folder, "repository": REPOSITORY, "environment": "production"}
+    DeployRole(stack, "Other", **given, name="other")
+    with pytest.raises(FleetError) as caught:
+        DeployRole(stack, "Deploy", **given, qualifier="fleet")
+    (problem,) = caught.value.problems
+    assert (problem.code.value, problem.path) == ("LF1255", ("qualifier",))
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("our-boundary", False), ("team/our-boundary", False), ("b", True)])
+def test_a_fleet_cannot_change_its_permissions_boundary(stack: cdk.Stack, tmp_path: Path, name: str, allowed: bool):
+    folder = named_role(tmp_path, "AWS::IAM::ManagedPolicy", "ManagedPolicyName", "*our-boundary")
+    given: dict[str, Any] = {"assembly": folder, "repository": REPOSITORY, "environment": "production"}
+    boundary = f"arn:aws:iam::111122223333:policy/{name}"
+    if allowed:
+        DeployRole(stack, "Deploy", **given, permissions_boundary=boundary)
+        return
+    with pytest.raises(FleetError) as caught:
+        DeployRole(stack, "Deploy", **given, permissions_boundary=boundary)
+    (problem,) = caught.value.problems
+    assert (problem.code.value, problem.path) == ("LF1256", ("permissions_boundary",))
+
+
+def test_a_boundary_of_aws_cannot_be_changed_by_anyone(stack: cdk.Stack, tmp_path: Path):
+    folder = named_role(tmp_path, "AWS::IAM::ManagedPolicy", "ManagedPolicyName", "PowerUserAccess")
+    boundary = "arn:aws:iam::aws:policy/PowerUserAccess"
+    made = DeployRole(
+        stack,
+        "Deploy",
+        assembly=folder,
+        repository=REPOSITORY,
+        environment="production",
+        permissions_boundary=boundary,
+    )
+    assert made.name == "deploy-fleet-a"
+
+
 def test_an_assembly_without_stacks_is_rejected(stack: cdk.Stack, tmp_path: Path):
     with pytest.raises(FleetError, match=r"LF1252.*\n.*it has no stacks"):
         DeployRole(stack, "Deploy", assembly=assembly(tmp_path, {}), repository=REPOSITORY, environment="production")
@@ -373,6 +417,12 @@ def test_check_and_plan_can_read_all_that_they_query():
         f"{service}:{call}" for service, call in called - exempt if f"{service}:{call.replace('_', '')}" not in allowed
     ]
     assert missing == []
+
+
+def test_the_members_of_a_resource_group_can_be_listed():
+    """ListGroupResources also needs what it calls: https://docs.aws.amazon.com/ARG/latest/APIReference/."""
+    needed = {"resource-groups:ListGroupResources", "cloudformation:DescribeStacks", "tag:GetResources"}
+    assert {*needed, "cloudformation:ListStackResources"} <= set(deploy_facts().check_actions)
 
 
 def test_no_checker_finds_anything(app: cdk.App, stack: cdk.Stack, launch_post: Path):

@@ -13,7 +13,9 @@ from llm_fleet.iam.execution_policy import execution_permissions, in_policies
 from llm_fleet.iam.fleet_templates import FleetTemplates
 from llm_fleet.iam.statements import NamedPolicy, Permission, Place
 from llm_fleet.rules.deploy_role import (
+    check_bootstrap_names,
     check_boundary,
+    check_boundary_name,
     check_bounded,
     check_count,
     check_own_names,
@@ -27,6 +29,8 @@ _BOOTSTRAP_ROLES = ("deploy-role", "file-publishing-role", "lookup-role")
 
 Source: https://docs.aws.amazon.com/cdk/v2/guide/bootstrapping-env.html
 """
+_OTHER_BOOTSTRAP_ROLES = ("cfn-exec-role", "image-publishing-role")
+"""The other roles of the bootstrap."""
 _QUALIFIER = "hnb659fds"
 
 
@@ -94,7 +98,7 @@ class DeployRole(Construct):
             more_actions=more_actions,
         )
         """What CloudFormation may do, each statement with its reason."""
-        self.execution_policies = self._execution_policies(templates)
+        self.execution_policies = self._execution_policies(templates, permissions_boundary)
         """The policies for CloudFormation's execution role."""
         self.role = self._role(repository, environment, branch, provider or self._provider(create_provider))
         """The role that a job assumes."""
@@ -102,12 +106,20 @@ class DeployRole(Construct):
         arns = ",".join(policy.arn for policy in self.execution_policies)
         cdk.CfnOutput(self, "ExecutionPolicies", value=arns, description="for cdk bootstrap")
 
-    def _execution_policies(self, templates: FleetTemplates) -> tuple[NamedPolicy, ...]:
+    def _execution_policies(self, templates: FleetTemplates, boundary: str | None) -> tuple[NamedPolicy, ...]:
         groups = in_policies(self.permissions)
         names = [f"{self.name}-execution-{number}" for number, _ in enumerate(groups, start=1)]
-        patterns = [text.rpartition("/")[2] for text in templates.names.get("iam", ())]
+        patterns = [text.rpartition(":")[2] for text in templates.names.get("iam", ())]
+        own = [f"role/{self.name}", f"policy/{self.name}-ci", *(f"policy/{name}" for name in names)]
+        bootstrap = [f"role/{self._bootstrap(role)}" for role in (*_BOOTSTRAP_ROLES, *_OTHER_BOOTSTRAP_ROLES)]
         raise_problems(
-            [*check_count(len(groups)), *check_own_names([self.name, *names], patterns)], subject=self.node.path
+            [
+                *check_count(len(groups)),
+                *check_own_names(own, patterns),
+                *check_bootstrap_names(self._qualifier, bootstrap, patterns),
+                *check_boundary_name(boundary, patterns),
+            ],
+            subject=self.node.path,
         )
         return tuple(
             NamedPolicy(
@@ -119,6 +131,9 @@ class DeployRole(Construct):
             )
             for number, (name, group) in enumerate(zip(names, groups, strict=True), start=1)
         )
+
+    def _bootstrap(self, role: str) -> str:
+        return f"cdk-{self._qualifier}-{role}-{self._place.account}-{self._place.region}"
 
     def _provider(self, create: bool) -> iam.IOidcProvider:
         host, audience = deploy_facts().provider_host, deploy_facts().audience
@@ -162,8 +177,7 @@ class DeployRole(Construct):
                 sid="Bootstrap",
                 actions=("sts:AssumeRole",),
                 resources=tuple(
-                    f"arn:{place.partition}:iam::{place.account}:role/"
-                    f"cdk-{self._qualifier}-{role}-{place.account}-{place.region}"
+                    f"arn:{place.partition}:iam::{place.account}:role/{self._bootstrap(role)}"
                     for role in _BOOTSTRAP_ROLES
                 ),
                 reason="the CDK CLI publishes files, looks up values and starts deployments with these roles",

@@ -10,7 +10,7 @@ from llm_fleet.rules.feature_codes import DeployCode
 from llm_fleet.rules.problem import Problem, is_unresolved, rule
 
 _BRANCH = re.compile(r"[^\s\\~^:?*\[\x00-\x1f\x7f]+")
-_POLICY_ARN = re.compile(r"arn:[a-z-]+:iam::(\d{12}|aws):policy/[\w+=,.@/-]+")
+_POLICY_ARN = re.compile(r"arn:[a-z-]+:iam::(\d{12}|aws):(policy/[\w+=,.@/-]+)")
 
 
 @rule
@@ -124,16 +124,54 @@ def check_count(policies: int) -> Iterator[Problem]:
 
 @rule
 def check_own_names(names: Sequence[str], patterns: Iterable[str]) -> Iterator[Problem]:
-    """Return a problem when `patterns` of the fleet's roles and policies match the deployment role's own names."""
-    for pattern in sorted({text for text in patterns if any(fnmatchcase(name, text) for name in names)}):
+    """Return a problem when `patterns` of the fleet's roles and policies match the deployment role's own names.
+
+    All of them with their kind, e.g. `role/deploy-fleet`.
+    """
+    for pattern in _matching(names, patterns):
         yield Problem(
             code=DeployCode.OWN_NAME,
             path=("name",),
             message="the execution policies allow changes of names like the deployment role's own",
-            value=names[0],
-            allowed=f"a name that does not match `{pattern}`",
+            value=names[0].rpartition("/")[2],
+            allowed=f"a name that does not match `{pattern.partition('/')[2]}`",
             remedy="set `name` to a name that does not begin with the name of the fleet, e.g. `deploy-fleet`",
         )
+
+
+@rule
+def check_bootstrap_names(qualifier: str, names: Sequence[str], patterns: Iterable[str]) -> Iterator[Problem]:
+    """Return a problem when `patterns` of the fleet match `names` of the roles of the CDK's bootstrap."""
+    for pattern in _matching(names, patterns):
+        yield Problem(
+            code=DeployCode.OWN_NAME,
+            path=("qualifier",),
+            message="the execution policies allow changes of the roles of the CDK's bootstrap",
+            value=qualifier,
+            allowed=f"roles whose names do not match `{pattern.partition('/')[2]}`",
+            remedy=f"give the fleet, or its role with this name, a name that does not begin with `cdk-{qualifier}`",
+        )
+
+
+@rule
+def check_boundary_name(arn: str | None, patterns: Iterable[str]) -> Iterator[Problem]:
+    """Return a problem when `patterns` of the fleet's policies match the permissions boundary: it could be changed."""
+    found = None if arn is None or is_unresolved(arn) else _POLICY_ARN.fullmatch(arn)
+    if found is None or found[1] == "aws":
+        return
+    for pattern in _matching([found[2]], patterns):
+        yield Problem(
+            code=DeployCode.BOUNDARY,
+            path=("permissions_boundary",),
+            message="the execution policies allow changes of the permissions boundary",
+            value=arn,
+            allowed=f"a policy whose name does not match `{pattern.partition('/')[2]}`",
+            remedy="use a policy whose name does not begin with the name of the fleet",
+        )
+
+
+def _matching(names: Sequence[str], patterns: Iterable[str]) -> list[str]:
+    return sorted({text for text in patterns if any(fnmatchcase(name, text) for name in names)})
 
 
 @rule
