@@ -20,6 +20,8 @@ _TAGS = {
     "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-a1b2c3": "train-5",
     "arn:aws:ec2:us-west-2:111122223333:natgateway/nat-1": "train-2",
     "arn:aws:rds:us-west-2:111122223333:cluster-snapshot:last": "train-20",
+    "arn:aws:ssm:us-west-2:111122223333:parameter/train/key": "train-6",
+    "arn:aws:ssm:us-west-2:111122223333:parameter/plain": "train-6",
 }
 
 
@@ -62,6 +64,9 @@ def test_known_types_are_found_by_their_arn():
         "train-flows": "AWS::Logs::LogGroup",
         "arn:aws:secretsmanager:us-west-2:111122223333:secret:slurm-a1b2c3": "AWS::SecretsManager::Secret",
         "last": "AWS::RDS::DBClusterSnapshot",
+        "/train/key": "AWS::SSM::Parameter",
+        "/plain": "AWS::SSM::Parameter",
+        "plain": "AWS::SSM::Parameter",
     }
     assert found["fs-1"] == Trace(
         resource_type="AWS::FSx::FileSystem", id="fs-1", logical_id="Logical1", stack="train-1", since=None

@@ -39,6 +39,7 @@ _INCLUDED = frozenset(
 )
 """Parts of another resource, which are deleted with it."""
 
+_PARAMETER = "AWS::SSM::Parameter"
 _ARNS = {
     r"ec2:[^:]*:[^:]*:vpc/(.+)": "AWS::EC2::VPC",
     r"ec2:[^:]*:[^:]*:subnet/(.+)": "AWS::EC2::Subnet",
@@ -47,7 +48,7 @@ _ARNS = {
     r"s3:::([^/]+)": "AWS::S3::Bucket",
     r"kms:[^:]*:[^:]*:key/(.+)": "AWS::KMS::Key",
     r"logs:[^:]*:[^:]*:log-group:([^:]+)": "AWS::Logs::LogGroup",
-    r"ssm:[^:]*:[^:]*:parameter/(.+)": "AWS::SSM::Parameter",
+    r"ssm:[^:]*:[^:]*:parameter/(.+)": _PARAMETER,
     r"rds:[^:]*:[^:]*:cluster:(.+)": "AWS::RDS::DBCluster",
     r"rds:[^:]*:[^:]*:db:(.+)": "AWS::RDS::DBInstance",
     r"rds:[^:]*:[^:]*:cluster-snapshot:(.+)": "AWS::RDS::DBClusterSnapshot",
@@ -174,6 +175,13 @@ def _typed(arn: str) -> Iterator[tuple[str, str]]:
     rest = arn.split(":", 2)[2]
     for pattern, resource_type in _ARNS.items():
         if match := re.fullmatch(pattern, rest):
+            if resource_type == _PARAMETER:
+                # The ARN of `/a/b` ends with `parameter/a/b`, and names with `/` begin with it; `/a` and `a` have one
+                # ARN, so the service decides.
+                # Source: document https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_PutParameter.html
+                yield resource_type, f"/{match[1]}"
+                if "/" in match[1]:
+                    continue
             # CloudFormation's id of a secret is its ARN.
             yield resource_type, arn if match[1] == rest else match[1]
 
