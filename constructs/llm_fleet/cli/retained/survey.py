@@ -23,6 +23,17 @@ _DATA_DAYS = 3
 """S3 writes the metric of a bucket's size once a day, a day later.
 Source: document https://docs.aws.amazon.com/AmazonS3/latest/userguide/metrics-dimensions.html"""
 _GB = 10**9
+_BY_PHYSICAL_ID = (
+    "AWS::APS::Workspace",
+    "AWS::DynamoDB::GlobalTable",
+    "AWS::DynamoDB::Table",
+    "AWS::SageMaker::Domain",
+    "AWS::SecretsManager::Secret",
+    "AWS::SNS::Topic",
+    "AWS::SQS::Queue",
+)
+"""Types whose id in CloudFormation is the one for Cloud Control; with another id, each would seem to be gone.
+Source: document https://docs.aws.amazon.com/cloudcontrolapi/latest/userguide/resource-identifier.html"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +133,8 @@ def survey(clients: AwsClients, fleet: Fleet, *, only: Sequence[str] = ()) -> Su
 def _describe(clients: AwsClients, region: str, trace: Trace) -> tuple[Retained | None, tuple[Problem, ...]]:
     kind = next((kind for kind, (of, _) in KINDS.items() if of == trace.resource_type), trace.resource_type)
     if kind not in KINDS:
+        if _is_gone(clients, trace):
+            return None, ()
         return Retained(kind=kind, trace=trace, described=Description(), is_checked=False), ()
     try:
         with aws_errors_reported(f"{kind} {trace.id}"):
@@ -131,6 +144,25 @@ def _describe(clients: AwsClients, region: str, trace: Trace) -> tuple[Retained 
     except AwsRefusal as refused:
         return Retained(kind=kind, trace=trace, described=Description(), is_checked=False), refused.problems
     return (None if described is None else Retained(kind=kind, trace=trace, described=described)), ()
+
+
+def _is_gone(clients: AwsClients, trace: Trace) -> bool:
+    """Return whether Cloud Control reports that the resource does not exist; without permission it may exist.
+
+    Source: document https://docs.aws.amazon.com/cloudcontrolapi/latest/APIReference/API_GetResource.html
+    """
+    if trace.resource_type not in _BY_PHYSICAL_ID:
+        return False
+    try:
+        with aws_errors_reported(f"{trace.resource_type} {trace.id}"):
+            control = clients.client("cloudcontrol")
+            try:
+                control.get_resource(TypeName=trace.resource_type, Identifier=trace.id)
+            except control.exceptions.ResourceNotFoundException:
+                return True
+    except AwsRefusal:  # `AwsGone`, too: e.g. an unknown type says nothing about the resource.
+        pass
+    return False
 
 
 def _named(found: Mapping[str, Any]) -> str:
