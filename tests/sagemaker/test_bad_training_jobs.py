@@ -25,7 +25,7 @@ BAD: dict[str, tuple[tuple[str, ...], str, str, str]] = {
     "a retired instance": ((TYPE, "ml.p3.2xlarge"), "LF901", "instance", "ml.g6e"),
     "no ml.": ((TYPE, "g5.12xlarge"), "LF902", "instance", "`ml.g5.12xlarge`"),
     "an unknown instance": ((TYPE, "ml.g5.13xlarge"), "LF902", "instance", "ml.g5.1"),
-    "no instances": ((COUNT, "count: 0"), "LF971", "count", "write 1"),
+    "no instances": ((COUNT, "count: 0"), "LF971", "count", "write `1`"),
     "a volume with local disks": ((COUNT, "volume: 100 GiB"), "LF971", "volume", "remove"),
     "an invalid plan": ((COUNT, "training_plan: spring"), "LF971", "training_plan", "arn:aws:sagemaker"),
     "a retired image": ((IMAGE, "image: {kind: pytorch, version: '1.6.0'}"), "LF960", "image.version", "`2.10.0`"),

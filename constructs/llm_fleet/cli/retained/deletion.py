@@ -13,6 +13,7 @@ from typing import Any
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.retained.buckets import delete_bucket
 from llm_fleet.cli.retained.key_uses import backups_by_key
+from llm_fleet.cli.retained.network_others import others_in
 from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
 from llm_fleet.cli.screen import Step, progress
 from llm_fleet.cli.verb import refuse
@@ -91,8 +92,8 @@ def without_tagged(found: Survey, only: Collection[str]) -> Survey:
     problems = [
         Problem(
             code=RetainedCode.NOT_DELETED,
-            message=f"only its tag connects the {item.kind} with the stack {item.trace.stack}, and a stack of another app "
-            "may have had this name",
+            message=f"only its tag connects the {item.kind} with the stack {item.trace.stack}, and a stack of another "
+            "app may have had this name",
             value=item.id,
             remedy=f"if it is of this fleet, delete it with `--delete --only {item.id}`",
         )
@@ -195,7 +196,7 @@ class _Run:
         for vpc in sorted(vpcs):
             try:
                 with aws_errors_reported(f"resources in {vpc}"):
-                    others = _others(self.clients, vpc, ours)
+                    others = others_in(self.clients, vpc, ours)
             except AwsRefusal as refused:
                 for problem in refused.problems:
                     self._keep(problem)
@@ -218,7 +219,7 @@ class _Run:
     def _keys(self, step: Step) -> None:
         """Schedule the deletion of keys, unless something that they may have encrypted still exists."""
         listed = (*self.found.items, *self.found.others)
-        data = [one.id for one in listed if one.kind not in (*_NETWORK, KEY) and one not in self.deleted]
+        data = [one.id for one in listed if _may_hold_data(one) and one not in self.deleted]
         data += ["resources that could not be queried"] if self.found.problems else []
         keys = self.found.of(KEY)
         backups: dict[str, list[str]] = {}
@@ -236,6 +237,10 @@ class _Run:
             else:
                 self._try(item, partial(_schedule_key, self.clients, item.id))
             step()
+
+
+def _may_hold_data(item: Retained) -> bool:
+    return item.kind not in (*_NETWORK, KEY) and not item.kind.startswith("AWS::IAM::")
 
 
 def _naming_groups(permissions: Iterable[Mapping[str, Any]], own: str) -> list[dict[str, Any]]:
@@ -311,29 +316,6 @@ def _wait_for_file_system(clients: AwsClients, id: str) -> None:
                 subject="file systems",
             )
         time.sleep(_POLL_SECONDS)
-
-
-def _others(clients: AwsClients, vpc: str, ours: Collection[str]) -> set[str]:
-    """Return the ids in the VPC that are neither in `ours` nor deleted with the VPC."""
-    ec2, filters = clients.client("ec2"), [{"Name": "vpc-id", "Values": [vpc]}]
-    groups = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
-    gateways = ec2.describe_internet_gateways(Filters=[{"Name": "attachment.vpc-id", "Values": [vpc]}])
-    interfaces = ec2.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
-    tables = ec2.describe_route_tables(Filters=filters)["RouteTables"]
-    found = {
-        *(one["SubnetId"] for one in ec2.describe_subnets(Filters=filters)["Subnets"]),
-        *(one["GroupId"] for one in groups if one["GroupName"] != "default"),
-        *(one["NetworkInterfaceId"] for one in interfaces),
-        *(one["InternetGatewayId"] for one in gateways["InternetGateways"]),
-        *(one["RouteTableId"] for one in tables if not any(each.get("Main") for each in one["Associations"])),
-        *(one["VpcEndpointId"] for one in _endpoints(ec2, filters)),
-    }
-    return found - set(ours)
-
-
-def _endpoints(ec2: Any, filters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    found = ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
-    return [one for one in found if one["State"].lower() not in ("deleted", "deleting")]
 
 
 def _delete_parameter(clients: AwsClients, id: str) -> None:
