@@ -27,6 +27,9 @@ from tests.examples_made import ExamplesMade
 
 LONGEST_FIRST = (
     "tests/tools/",
+    "tests/local/test_local_command.py",
+    "tests/house/test_wheel.py",
+    "tests/cli/new/",
     "tests/local/aws/cli/",
     "tests/stacks/",
     "tests/deployment/",

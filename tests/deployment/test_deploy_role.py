@@ -23,7 +23,10 @@ ACCOUNT = "123456789012"
 NAME = "execution"
 
 
-@pytest.fixture(scope="module", params=["hyperpod-trn1", "parallelcluster-trn1", "inference-inf2"])
+_NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("parallelcluster-trn1", "inference-inf2")]
+
+
+@pytest.fixture(scope="module", params=["hyperpod-trn1", *_NIGHTLY])
 def fleet(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The assembly of an example."""
     folder = tmp_path_factory.mktemp("fleet")
