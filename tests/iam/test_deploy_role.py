@@ -90,6 +90,28 @@ def test_a_job_of_the_environment_can_assume_the_role(stack: cdk.Stack, launch_p
     }
 
 
+def test_the_pages_example_can_be_deployed_before_the_bootstrap(
+    launch_post: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "cdk.out").symlink_to(launch_post, target_is_directory=True)
+    monkeypatch.chdir(folder)
+    page = (CONSTRUCTS / "deploy-role.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert example is not None
+    names: dict[str, Any] = {}
+    exec(compile(example[1], "deploy_role.py", "exec"), names)
+    made = Path(names["app"].synth().directory)
+    text = (made / "fleet-deployment.template.json").read_text(encoding="utf-8")
+    assert "BootstrapVersion" not in text
+    # The CDK CLI has no bucket to which it could write a larger template.
+    assert "AWS::IAM::ManagedPolicy" in text
+    assert len(text.encode()) < 51_200
+    artifacts = json.loads((made / "manifest.json").read_text(encoding="utf-8"))["artifacts"]
+    needing = {"assumeRoleArn", "cloudFormationExecutionRoleArn", "stackTemplateAssetObjectUrl"}
+    assert not needing & set(artifacts["fleet-deployment"]["properties"])
+
+
 def test_a_job_of_the_branch_can_assume_the_role(stack: cdk.Stack, launch_post: Path):
     DeployRole(stack, "Deploy", assembly=launch_post, repository=REPOSITORY, branch="release/1.x", create_provider=True)
     assert trust(stack)["Condition"]["StringEquals"][f"{HOST}:sub"] == f"repo:{REPOSITORY}:ref:refs/heads/release/1.x"

@@ -71,6 +71,7 @@ class DeployRole(Construct):
         have as its permissions boundary. `more_actions`: IAM actions of resource types that are not in the catalog.
         `max_session_duration`: how long a job can use the role, 1 to 12 hours. Default: 4 hours. A job gets 1 hour if
         it does not request more, with `role-duration-seconds`.
+
         Raises `FleetError` (LF1250 to LF1256).
         """
         super().__init__(scope, id)
