@@ -1,5 +1,6 @@
 """What AWS answers only outside the local emulation: backups of users, objects and buckets that stay."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -167,3 +168,17 @@ def test_a_resource_that_only_its_tag_connects_with_the_fleet_is_deleted_only_by
     assert [item.id for item in sure.others] == ["by-tag"]
     assert [(problem.code.value, problem.value) for problem in sure.problems] == [("LF1234", "by-tag")]
     assert without_tagged(found, only=["by-tag"]) == found
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "scheduled"), [("AWS::IAM::Role", [_KEY]), ("AWS::DynamoDB::Table", list[str]())]
+)
+def test_a_retained_role_does_not_need_the_key(resource_type: str, scheduled: list[str]):
+    aws = _Backups()
+    trace = Trace(resource_type="", id=_KEY, logical_id="", stack="train-storage", since=None)
+    key = Retained(kind="KMS key", trace=trace, described=Description())
+    other = Retained(kind=resource_type, trace=replace(trace, id="runs"), described=Description())
+    services: dict[str, Any] = {"fsx": aws, "rds": aws, "kms": aws}
+    clients = cast(AwsClients, SimpleNamespace(client=services.__getitem__))
+    delete(clients, Survey(items=(key,), others=(other,), stacks=(), problems=()))
+    assert aws.scheduled == scheduled
