@@ -10,7 +10,9 @@ from typing import Any
 import botocore.client
 import pytest
 
+from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.main import main
+from llm_fleet.cli.retained.network_others import others_in
 from llm_fleet_local.aws.client import LocalAws
 from tests.deployment.retained_fleet import RetainedFleet
 
@@ -103,6 +105,24 @@ def test_a_deletion_that_is_interrupted_after_each_change_ends_clean(
 def test_a_network_that_others_use_is_kept_and_so_is_what_a_service_refuses(fleet: RetainedFleet, capsys: Capture):
     aws = fleet.aws
     foreign = aws.client("ec2").create_security_group(GroupName="other", Description="other", VpcId=fleet.vpc)
+    ec2 = aws.client("ec2")
+    gateway = ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
+    ec2.attach_vpn_gateway(VpnGatewayId=gateway, VpcId=fleet.vpc)
+    egress = ec2.create_egress_only_internet_gateway(VpcId=fleet.vpc)["EgressOnlyInternetGateway"]
+    acl = ec2.create_network_acl(VpcId=fleet.vpc)["NetworkAcl"]["NetworkAclId"]
+    (peer,) = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
+    peering = ec2.create_vpc_peering_connection(VpcId=fleet.vpc, PeerVpcId=peer["VpcId"])["VpcPeeringConnection"]
+    others = {
+        foreign["GroupId"],
+        gateway,
+        egress["EgressOnlyInternetGatewayId"],
+        acl,
+        peering["VpcPeeringConnectionId"],
+    }
+    ours = {id for ids in fleet.left().values() for id in ids} - others
+    found = others_in(AwsClients(region="us-west-2"), fleet.vpc, ours)
+    # The file systems' interfaces are deleted with them.
+    assert {id for id in found if not id.startswith("eni-")} == others
     aws.refuse_calls("AccessDeniedException", service="logs", operation="DeleteLogGroup")
     # The keys are kept, too: the log group's records are encrypted with one of them.
     assert codes(fleet, capsys, "--yes", "launch-post", code=1) == {"LF1004", "LF1233", "LF1235"}
@@ -111,7 +131,11 @@ def test_a_network_that_others_use_is_kept_and_so_is_what_a_service_refuses(flee
     assert {"file systems", "buckets"}.isdisjoint(left)
     assert {len(left[kind]) for kind in ("VPCs", "subnets", "log groups")} == {1}
     assert len(left["keys"]) == 2
-    aws.client("ec2").delete_security_group(GroupId=foreign["GroupId"])
+    ec2.delete_security_group(GroupId=foreign["GroupId"])
+    ec2.detach_vpn_gateway(VpnGatewayId=gateway, VpcId=fleet.vpc)
+    ec2.delete_egress_only_internet_gateway(EgressOnlyInternetGatewayId=egress["EgressOnlyInternetGatewayId"])
+    ec2.delete_network_acl(NetworkAclId=acl)
+    ec2.delete_vpc_peering_connection(VpcPeeringConnectionId=peering["VpcPeeringConnectionId"])
     assert codes(fleet, capsys, "--yes", "launch-post", code=0) == set()
     assert fleet.left() == {}
 
