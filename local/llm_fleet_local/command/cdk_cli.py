@@ -83,9 +83,12 @@ def installed_cdk(project: Project, console: Console) -> Path:
 
 def _install(locks: Path, target: Path) -> None:
     """Install into a new folder and rename it, so that `target` is complete or does not exist."""
+    # In a folder of its own: the temporary one is removed with whatever an interrupted installation leaves.
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix="installing-") as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix="installing-") as temporary:
+            folder = Path(temporary, "cdk-cli")
+            folder.mkdir()
             for name in LOCK_FILES:
                 shutil.copy(locks / name, folder)
             command = [*_npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
@@ -96,7 +99,7 @@ def _install(locks: Path, target: Path) -> None:
                     "fix npm's settings (registry, proxy), or run `npm install aws-cdk` in the project",
                 )
             if not (target / _BINARY).exists():  # Another process may have installed it meanwhile.
-                os.rename(shutil.copytree(folder, f"{folder}-complete", symlinks=True), target)
+                folder.rename(target)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise LocalError(

@@ -28,8 +28,9 @@ class InferenceServices:
             target = service["loadBalancers"][0]["targetGroupArn"]
             (group,) = self._client("elbv2").describe_target_groups(TargetGroupArns=[target])["TargetGroups"]
             for arn in group["LoadBalancerArns"]:
-                self._console.print(self._rules(arn))
-                self._say_url(arn)
+                (balancer,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[arn])["LoadBalancers"]
+                self._console.print(self._rules(balancer))
+                self._say_url(balancer)
 
     def _services(self) -> Iterator[dict[str, Any]]:
         ecs = self._client("ecs")
@@ -82,11 +83,10 @@ class InferenceServices:
                 highlight=False,
             )
 
-    def _rules(self, balancer: str) -> Table:
+    def _rules(self, balancer: Mapping[str, Any]) -> Table:
         elb = self._client("elbv2")
-        (described,) = elb.describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
-        shown = table(f"its load balancer, {described['Scheme']}", "port", "requests", "answer")
-        for listener in elb.describe_listeners(LoadBalancerArn=balancer)["Listeners"]:
+        shown = table(f"its load balancer, {balancer['Scheme']}", "port", "requests", "answer")
+        for listener in elb.describe_listeners(LoadBalancerArn=balancer["LoadBalancerArn"])["Listeners"]:
             rules = elb.describe_rules(ListenerArn=listener["ListenerArn"])["Rules"]
             for rule in sorted(rules, key=lambda each: _place(each["Priority"])):
                 conditions = " and ".join(map(_condition, rule.get("Conditions", []))) or "all others"
@@ -94,11 +94,10 @@ class InferenceServices:
                 shown.add_row(f"{listener['Protocol']} {listener['Port']}", conditions, answers)
         return shown
 
-    def _say_url(self, balancer: str) -> None:
-        (described,) = self._client("elbv2").describe_load_balancers(LoadBalancerArns=[balancer])["LoadBalancers"]
+    def _say_url(self, balancer: Mapping[str, Any]) -> None:
         assembly = os.path.relpath(self._assembly)
         self._console.print(
-            f"""On AWS, OpenAI's clients reach it at {described["DNSName"]}; here nothing listens there.
+            f"""On AWS, OpenAI's clients reach it at {balancer["DNSName"]}; here nothing listens there.
 To run a stand-in of the model behind these rules on this machine, with a key and a curl command:
   llm-fleet local serve {assembly}
 """,

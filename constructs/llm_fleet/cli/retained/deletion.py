@@ -5,7 +5,8 @@ Each step starts from what exists, so a deletion that was interrupted anywhere i
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,8 +22,7 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.feature_codes import RetainedCode
 from llm_fleet.rules.problem import FleetError, Problem
 
-_ORDER = ("file system", "bucket", "parameter", "log group", "security group", "subnet", "VPC")
-"""Keys are last, after all data."""
+_FILE_SYSTEM = "file system"
 _LOGS = "AccessLogs"
 """Beginning of the logical id of the bucket for access logs."""
 _NETWORK = ("security group", "subnet", "VPC")
@@ -117,30 +117,39 @@ class _Run:
     def all(self, step: Step) -> None:
         """Delete everything in its order."""
         for item in self.found.items:
-            if item.kind not in (*_ORDER, KEY):
+            if item.kind not in (_FILE_SYSTEM, *_DELETE, KEY):
                 self._keep(_not_deleted(item))
-        network: list[Retained] = []
-        for kind in _ORDER:
-            items = self.found.of(kind)
-            if kind == _ORDER[0]:
-                self._file_systems(items, step)
+        self._file_systems(self.found.of(_FILE_SYSTEM), step)
+        network = list(self._free_network())
+        for item in self.found.of("security group"):
+            if item in network:
                 # Rules of one group name another, which can only be deleted without them.
-                network = list(self._free_network())
-                self._try_each(self.found.of("security group"), self._revoke_rules, network)
-                continue
+                with self._refusals_kept(f"{item.kind} {item.id}"):
+                    self._revoke_rules(item)
+        for kind in _DELETE:
             # Each request to another bucket writes a new log into it.
-            for item in sorted(items, key=lambda item: item.trace.logical_id.startswith(_LOGS)):
+            for item in sorted(self.found.of(kind), key=lambda item: item.trace.logical_id.startswith(_LOGS)):
                 if kind in _NETWORK and item not in network:
                     continue
                 self._try(item, partial(_DELETE[kind], self.clients, item.id))
                 step()
         self._keys(step)
 
-    def _keep(self, problem: Problem) -> None:
-        if problem not in self.problems:
-            self.problems.append(problem)
+    def _keep(self, *problems: Problem) -> None:
+        self.problems += [problem for problem in problems if problem not in self.problems]
 
-    def _try(self, item: Retained, call: Callable[[], None]) -> bool:
+    @contextmanager
+    def _refusals_kept(self, subject: str) -> Generator[None]:
+        """Keep the problems of a refused call about `subject`; what is gone is none."""
+        try:
+            with aws_errors_reported(subject):
+                yield
+        except AwsGone:
+            pass
+        except AwsRefusal as refused:
+            self._keep(*refused.problems)
+
+    def _try(self, item: Retained, call: Callable[[], None]) -> None:
         """Call `call`, which deletes `item`; report an error of AWS. Gone is deleted, too."""
         try:
             with aws_errors_reported(f"{item.kind} {item.id}"):
@@ -148,25 +157,9 @@ class _Run:
         except AwsGone:
             pass
         except FleetError as refused:
-            for problem in refused.problems:
-                self._keep(problem)
-            return False
+            self._keep(*refused.problems)
+            return
         self.deleted.append(item)
-        return True
-
-    def _try_each(
-        self, items: Collection[Retained], call: Callable[[Retained], None], chosen: Collection[Retained]
-    ) -> None:
-        for item in items:
-            if item in chosen:
-                try:
-                    with aws_errors_reported(f"{item.kind} {item.id}"):
-                        call(item)
-                except AwsGone:
-                    continue
-                except AwsRefusal as refused:
-                    for problem in refused.problems:
-                        self._keep(problem)
 
     def _file_systems(self, items: Collection[Retained], step: Step) -> None:
         """Start the deletion of all file systems, then wait for each."""
@@ -180,8 +173,7 @@ class _Run:
             except AwsGone:
                 pass
             except AwsRefusal as refused:
-                for problem in refused.problems:
-                    self._keep(problem)
+                self._keep(*refused.problems)
                 continue
             begun.append(item)
         for item in begun:
@@ -191,15 +183,14 @@ class _Run:
     def _free_network(self) -> Iterator[Retained]:
         """Yield the parts of VPCs in which only resources of this list are; report the other VPCs."""
         ours = {item.id for item in self.found.items}
-        kept = {item.id for item in self.found.of("file system")} - {item.id for item in self.deleted}
+        kept = {item.id for item in self.found.of(_FILE_SYSTEM)} - {item.id for item in self.deleted}
         vpcs = {vpc for item in self.found.items if item.kind in _NETWORK and (vpc := _vpc_of(item))}
         for vpc in sorted(vpcs):
             try:
                 with aws_errors_reported(f"resources in {vpc}"):
                     others = others_in(self.clients, vpc, ours)
             except AwsRefusal as refused:
-                for problem in refused.problems:
-                    self._keep(problem)
+                self._keep(*refused.problems)
                 continue
             if others or kept:
                 self._keep(_of_others(vpc, others or kept))
@@ -228,8 +219,7 @@ class _Run:
                 with aws_errors_reported("backups that the keys encrypt"):
                     backups = backups_by_key(self.clients)
             except AwsRefusal as refused:
-                for problem in refused.problems:
-                    self._keep(problem)
+                self._keep(*refused.problems)
                 return
         for item in keys:
             if needed := data or backups.get(item.id):
@@ -350,3 +340,4 @@ _DELETE: Mapping[str, Callable[[AwsClients, str], None]] = {
     "subnet": _delete_subnet,
     "VPC": _delete_vpc,
 }
+"""By kind, in the order of deletion: file systems go first, and keys last, after all data."""
