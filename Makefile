@@ -27,7 +27,7 @@ demo: setup ## deploy FLEET to the AWS emulator with the real CDK CLI and list t
 	@llm-fleet local deploy $(FLEET) $(if $(VERBOSE),--verbose)
 
 demo-stop: ## stop the AWS emulator of the demo
-	@llm-fleet local stop
+	@llm-fleet local stop $(FLEET)
 
 drill: setup .tools/training/.ready ## as root: start a real Slurm cluster on this machine with the lifecycle scripts, train, lose a node, resume
 	@.venv/bin/python -m llm_fleet_local.drill show --fleet $(DRILL_FLEET)

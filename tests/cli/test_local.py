@@ -1,5 +1,6 @@
 """`llm-fleet local` without an emulator: missing packages, folders, and the project that is deployed."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from llm_fleet.cli.main import main
+from llm_fleet_local.command import run
 from llm_fleet_local.command.cdk_cli import installed_cdk
 from llm_fleet_local.command.emulator_process import running
 from llm_fleet_local.command.project import LocalError, Project
@@ -16,16 +18,21 @@ EXAMPLE = str(ROOT / "examples" / "hyperpod-trn1.yaml")
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.parametrize(
+    ("words", "package"),
+    [(["local", "deploy", EXAMPLE], "boto3"), (["local", "serve", "cdk.out", "--port", "0", "--tasks", "1"], "jwt")],
+)
 def test_missing_packages_are_reported_with_the_extra_that_brings_them(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    words: list[str], package: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "llm_fleet_local.command.run", raising=False)
-    monkeypatch.setitem(sys.modules, "boto3", None)
-    monkeypatch.delitem(sys.modules, "llm_fleet_local.aws.client", raising=False)
-    assert main(["local", "deploy", EXAMPLE]) == 1
+    monkeypatch.setitem(sys.modules, package, None)
+    for name in ("aws.client", "serving.run_until_stopped", "serving.local_issuer"):
+        monkeypatch.delitem(sys.modules, f"llm_fleet_local.{name}", raising=False)
+    assert main(words) == 1
     reported = capsys.readouterr().err
     assert "[LF1014]" in reported
-    assert "the package `boto3` is not installed" in reported
+    assert f"the package `{package}` is not installed" in reported
     assert 'pip install "llm-fleet[local]"' in reported
 
 
@@ -100,10 +107,42 @@ def test_a_failed_installation_of_the_cdk_cli_is_reported_and_leaves_nothing(
     assert list((tmp_path / "cache" / "llm-fleet").iterdir()) == []
 
 
-def test_a_directory_that_does_not_exist_is_not_created(capsys: Capture, tmp_path: Path) -> None:
-    assert main(["local", "up", "--directory", str(tmp_path / "typo")]) == 1
-    assert f"the directory {tmp_path}/typo does not exist" in capsys.readouterr().err
-    assert not (tmp_path / "typo").exists()
+@pytest.mark.parametrize("command", ["up", "status", "stop", "deploy", "destroy"])
+def test_each_command_takes_the_fleet_file_of_the_project(
+    command: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an argument and with -f; a wrong name is an error, and no directory is created."""
+    folders = list[Path]()
+    for name in ("_found_or_started", "emulator_process"):
+        monkeypatch.setattr(run, name, _Emulators(folders))
+    monkeypatch.delenv("LLM_FLEET_LOCAL_FOLDER", raising=False)
+    file = tmp_path / "fleet.yaml"
+    shutil.copy(EXAMPLE, file)
+    for words in ([str(file)], ["-f", str(file)]):
+        assert main(["local", command, *words]) in (0, 1)
+    assert set(folders) == {tmp_path}
+    capsys.readouterr()
+    assert main(["local", command, "-f", str(tmp_path / "typo" / "fleet.yaml")]) == 1
+    assert "[LF101]\n  this file does not exist" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+class _Emulators:
+    """Records the folders of the projects whose emulator is searched, started or stopped; there is none."""
+
+    def __init__(self, folders: list[Path]) -> None:
+        self._folders = folders
+
+    def __call__(self, project: Project, console: Console) -> None:
+        self._folders.append(project.folder)
+        raise LocalError("no emulator", "none")
+
+    def running(self, project: Project) -> None:
+        self._folders.append(project.folder)
+
+    def stop(self, project: Project) -> bool:
+        self._folders.append(project.folder)
+        return False
 
 
 @pytest.mark.parametrize("state", ['{"pid": 1, "endpoint": "http://localhost:9"}', "{", "{}"])

@@ -1,7 +1,7 @@
 """`llm-fleet local`: deploys a fleet to the AWS emulator on this machine, and runs its services with stand-ins."""
 
 import argparse
-from collections.abc import Callable
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,8 @@ from typing import Any
 from llm_fleet.cli.place import add_file, file_of
 from llm_fleet.cli.verb import Verbs, add_verb, refuse
 from llm_fleet.rules.feature_codes import CommandCode
+
+_LAST_PORT = 65535
 
 
 def add_to(verbs: Verbs) -> None:
@@ -25,9 +27,9 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "up",
         help="start the AWS emulator, and print the variables with which the AWS CLI uses it",
-        examples=("local up", "local up --directory ../other-project"),
+        examples=("local up", "local up -f ../other-project/fleet.yaml"),
     )
-    _add_directory(verb)
+    add_file(verb, argument=True)
     verb.set_defaults(run=_up)
 
     verb = add_verb(
@@ -44,9 +46,9 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "status",
         help="list the stacks in the AWS emulator of this project",
-        examples=("local status", "local status --directory ../other-project --json"),
+        examples=("local status", "local status -f ../other-project/fleet.yaml --json"),
     )
-    _add_directory(verb)
+    add_file(verb, argument=True)
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=_status)
 
@@ -64,17 +66,11 @@ def add_to(verbs: Verbs) -> None:
         commands,
         "stop",
         help="stop the AWS emulator of this project; all that was deployed to it is gone",
-        examples=("local stop", "local stop --directory ../other-project"),
+        examples=("local stop", "local stop -f ../other-project/fleet.yaml"),
     )
-    _add_directory(verb)
+    add_file(verb, argument=True)
     verb.set_defaults(run=_stop)
     _add_serve(commands)
-
-
-def _add_directory(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--directory", type=Path, default=Path(), metavar="DIR", help="directory of the project (default: the current)"
-    )
 
 
 def _add_serve(commands: Verbs) -> None:
@@ -86,23 +82,31 @@ def _add_serve(commands: Verbs) -> None:
     )
     verb.add_argument("assembly", type=Path, help="the directory that `cdk synth` wrote (cdk.out), or one template")
     verb.add_argument("--service", help="name, logical id or construct path, if there are several")
-    verb.add_argument("--port", type=_of("port"), default=0, help="port; 0 (default): any free one")
-    verb.add_argument("--tasks", type=_of("count"), help="number of tasks (default: the number in the template)")
+    verb.add_argument("--port", type=_port, default=0, help="port; 0 (default): any free one")
+    verb.add_argument("--tasks", type=_count, help="number of tasks (default: the number in the template)")
     verb.add_argument(
         "--time-scale",
-        type=_of("scale"),
+        type=_scale,
         default=1.0,
         help="seconds on this machine per second of the template's settings",
     )
-    verb.add_argument(
-        "--token-seconds", type=_of("seconds"), default=0.05, help="seconds for each token (default: 0.05)"
-    )
+    verb.add_argument("--token-seconds", type=_number, default=0.05, help="seconds for each token (default: 0.05)")
     verb.add_argument("--until-input-ends", action="store_true", help="also stop when standard input ends")
     verb.set_defaults(run=_serve)
 
 
+def _directory(given: argparse.Namespace) -> Path:
+    """Return the directory of the fleet file, or the current one. Raises `FleetError` (LF101) for an unknown file."""
+    if given.file is None:
+        return Path()
+    from llm_fleet.fleet_file.document import read_text
+
+    read_text(Path(given.file))
+    return Path(given.file).parent
+
+
 def _up(given: argparse.Namespace) -> int:
-    return _run("up", given.directory)
+    return _run("up", _directory(given))
 
 
 def _deploy(given: argparse.Namespace) -> int:
@@ -110,7 +114,7 @@ def _deploy(given: argparse.Namespace) -> int:
 
 
 def _status(given: argparse.Namespace) -> int:
-    return _run("status", given.directory, as_json=given.json)
+    return _run("status", _directory(given), as_json=given.json)
 
 
 def _destroy(given: argparse.Namespace) -> int:
@@ -118,21 +122,35 @@ def _destroy(given: argparse.Namespace) -> int:
 
 
 def _stop(given: argparse.Namespace) -> int:
-    return _run("stop", given.directory)
+    return _run("stop", _directory(given))
 
 
 def _serve(given: argparse.Namespace) -> int:
     return _run("serve", given)
 
 
-def _of(name: str) -> Callable[[str], Any]:
-    """Return the reader `name` of an option's value."""
+def _number(text: str) -> float:
+    if not re.fullmatch(r"[0-9]+([.][0-9]+)?", text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number; write 0 or more, e.g. 0.5")
+    return float(text)
 
-    def read(text: str) -> Any:
-        return getattr(import_module("llm_fleet_local.serving.option_types"), name)(text)
 
-    read.__name__ = name  # argparse names it in its errors.
-    return read
+def _scale(text: str) -> float:
+    if _number(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a scale; write a number above 0")
+    return float(text)
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"[0-9]+", text):
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number; write 0 or more")
+    return int(text)
+
+
+def _port(text: str) -> int:
+    if _count(text) > _LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is not a port; write 0 to {_LAST_PORT}")
+    return int(text)
 
 
 def _run(name: str, *arguments: Any, **options: Any) -> int:

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from llm_fleet_local.command.project import Project
-
 
 def variables(endpoint: str) -> str:
     """Return the command of a shell after which llm-fleet, the AWS CLI and the SDKs use the emulator."""
@@ -16,8 +14,6 @@ def variables(endpoint: str) -> str:
 def next_steps(console: Console, *, fleet_file: Path, endpoint: str, region: str, look: str) -> None:
     """Print what the run showed, the command `look`, and how to deploy the file to a real account."""
     file = os.path.relpath(fleet_file)
-    other = Project.of(fleet_file.parent).folder
-    directory = "" if other == Project.of(Path.cwd()).folder else f" --directory {os.path.relpath(other)}"
     console.rule("what this showed, and next steps", align="left")
     console.print(
         f"""This was deployed to a local emulation: no AWS account was used, no node was started, and it cost nothing.
@@ -28,7 +24,7 @@ Query it:        {variables(endpoint)}
                  llm-fleet plan {file}    (shows what a change of the file would do)
 Change it:       edit the file and run the command again; only changed stacks are updated
 All details:     llm-fleet local deploy {file} --verbose
-Stop it:         llm-fleet local stop{directory}
+Stop it:         llm-fleet local stop {file}
 To a real AWS account, with your credentials and the region of the file:
                  npm ci    (in a new project: installs the CDK CLI)
                  npx cdk bootstrap aws://YOUR-ACCOUNT/{region}

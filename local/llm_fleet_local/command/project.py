@@ -28,13 +28,8 @@ class Project:
 
     @classmethod
     def of(cls, start: Path) -> "Project":
-        """Return the project with the nearest cdk.json, in `start` or above it; without one, `start` itself.
-
-        Raises `LocalError` if `start` does not exist.
-        """
+        """Return the project with the nearest cdk.json, in `start` or above it; without one, `start` itself."""
         start = start.resolve()
-        if not start.is_dir():
-            raise LocalError(f"the directory {start} does not exist", "name the directory of a project")
         for folder in (start, *start.parents):
             if (folder / "cdk.json").is_file():
                 return cls(folder, has_app=True)

@@ -1,6 +1,5 @@
 """What the commands of `llm-fleet local` do."""
 
-import argparse
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +16,7 @@ from llm_fleet_local.command.inventory import Inventory
 from llm_fleet_local.command.next_steps import next_steps, variables
 from llm_fleet_local.command.placeholder_models import PlaceholderModels
 from llm_fleet_local.command.project import LocalError, Project
+from llm_fleet_local.serving.run_until_stopped import serve
 
 
 def up(directory: Path) -> int:
@@ -105,13 +105,6 @@ def destroy(fleet_file: Path, *, unprotect: bool) -> int:
         )
     print("deleted: " + ", ".join(stack.name for stack in report.stacks))
     return 0
-
-
-def serve(given: argparse.Namespace) -> int:
-    """Run stand-ins of a service until Ctrl-C."""
-    from llm_fleet_local.serving.run_until_stopped import run
-
-    return run(given)
 
 
 def stop(directory: Path) -> int:

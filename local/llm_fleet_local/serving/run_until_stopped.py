@@ -20,7 +20,7 @@ from llm_fleet_local.serving.template.reader import TemplateReader
 _DAY = 86400
 
 
-def run(options: argparse.Namespace) -> int:
+def serve(options: argparse.Namespace) -> int:
     """Run the service until a signal, with the options of `llm-fleet local serve`; return the exit status."""
     try:
         return _serve(options)
