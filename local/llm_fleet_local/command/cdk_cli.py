@@ -122,10 +122,14 @@ def _npm() -> list[str]:
 
 
 def _with_node() -> dict[str, str]:
-    """Return the environment with this Python, which cdk.json calls `python3`, and this Node first on the path."""
+    """Return the environment with this Python, which cdk.json calls `python3`, and this Node first on the path.
+
+    jsii uses the same Node, unless the user chose one by `JSII_NODE`.
+    """
     node = node_of_environment()
-    folders = [*([str(node.parent)] if node else []), str(Path(sys.executable).parent), os.environ["PATH"]]
-    return {**os.environ, "PATH": ":".join(folders)}
+    folders = [str(node.parent)] if node else []
+    folders += [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return {**({"JSII_NODE": str(node)} if node else {}), **os.environ, "PATH": os.pathsep.join(folders)}
 
 
 def _folder_with_app(project: Project, fleet_file: Path) -> Path:
@@ -153,10 +157,8 @@ def _environment(project: Project, endpoint: str, region: str) -> Mapping[str, s
         for name, value in _with_node().items()
         if name == "CDK_VALIDATION" or not name.startswith(("AWS_", "CDK_"))
     }
-    node = node_of_environment()
     return {
         **inherited,
-        **({"JSII_NODE": str(node)} if node and "JSII_NODE" not in inherited else {}),
         "HOME": str(home),
         "JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache"),
         **client_environment(endpoint, account=DEFAULT_ACCOUNT, region=region),
