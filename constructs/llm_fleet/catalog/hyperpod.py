@@ -88,6 +88,9 @@ class SoftwareUpdate:
     """Slurm roles in the required order of updates."""
     tries: str
     """HyperPod's behavior when lifecycle scripts fail during an update."""
+    new_scripts: Mapping[str, tuple[Effect, ...]]
+    """Which nodes get new scripts and settings when: of HyperPod, of ParallelCluster by `QueueUpdateStrategy`, and of
+    services; `{groups}` and `{batch}` in the texts are replaced."""
     parallelcluster_lost: tuple[Effect, ...]
     service_lost: tuple[Effect, ...]
 

@@ -9,7 +9,7 @@ from llm_fleet.catalog.aws_api import create_only, touches
 from llm_fleet.catalog.data_file import load
 from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.cluster_changes import hyperpod_changes, parallelcluster_changes
-from llm_fleet.cli.plan.fleet_sections import Section, retained_section
+from llm_fleet.cli.plan.fleet_sections import retained_section
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 from llm_fleet.cli.plan.whole_plan import difference_section
@@ -80,49 +80,6 @@ def test_the_heading_names_the_account_that_was_compared(monkeypatch: pytest.Mon
     assert title(account="123456789012", region="us-west-2") == f"{heading} (account 123456789012, us-west-2)"
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://localhost:46283")
     assert title(region="us-west-2") == f"{heading} (us-west-2, http://localhost:46283)"
-
-
-def bundle(text: str, **more: Any) -> StackTemplate:
-    manifest = {"Fn::Join": ["", [text, {"Fn::GetAtt": ["Files", "DNSName"]}, '"}]}']]}
-    return stack(Own=resource("Custom::LlmFleetBundle", Manifest=manifest, **more))
-
-
-def nodes(uid: int, *, scripts: str = "a", content: str = "1", others: str = "") -> StackTemplate:
-    users = f'[{{"name": "ada", "uid": {uid}}}{others}]'
-    head = f'{{"content_hash": "{content}", "scripts_sha256": "{scripts}", "users": {users}, '
-    return bundle(head + '"mounts": [{"dns_name": "', ContentHash=content)
-
-
-def difference(old: StackTemplate, new: StackTemplate) -> Section:
-    deployed = DeployedStacks(AwsClients(region="us-west-2"), [])
-    deployed.found["s"] = old
-    return difference_section([new], deployed)
-
-
-def test_a_changed_configuration_of_nodes_names_its_parts_and_a_changed_uid():
-    bob = ', {"name": "bob", "uid": 2009}'
-    section = difference(nodes(2001), nodes(2002, scripts="b", content="2", others=bob))
-    text = section.text(WIDE)
-    line = (
-        "s: the configuration of nodes changes (scripts, users): new nodes get it; running nodes get it when they are"
-    )
-    assert line in text
-    assert "s: the uid of ada changes from 2001 to 2002: do not change a uid: existing files belong to 2001" in text
-    assert "Set `uid: 2001` again" in text
-    assert section.data["node_configurations"] == [
-        {
-            **{"stack": "s", "where": "Own", "parts": ("scripts", "users")},
-            "changed_uids": ({"name": "ada", "before": 2001, "after": 2002},),
-        }
-    ]
-    text = difference(nodes(2001), nodes(2001, content="2", others=bob)).text(WIDE)
-    assert "(users): new nodes" in text
-    assert "the uid of" not in text, "only a user is added"
-
-
-def test_an_unreadable_or_unchanged_configuration_of_nodes_has_no_parts():
-    assert "nodes changes: new nodes" in difference(bundle("{"), nodes(2001)).text(WIDE)
-    assert "the configuration of nodes" not in difference(nodes(2001), nodes(2001)).text(WIDE)
 
 
 def test_a_resource_of_another_type_is_replaced_and_metadata_is_not_a_change():

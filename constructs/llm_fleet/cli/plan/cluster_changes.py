@@ -49,7 +49,7 @@ def hyperpod_changes(old: StackTemplate, new: StackTemplate) -> tuple[GroupChang
 
 def _of_cluster(change: ResourceChange, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[GroupChange]:
     yield from _provisioning(change.stack, before, after)
-    old, new = _groups(before), _groups(after)
+    old, new = groups_of(before), groups_of(after)
     for index, (name, group) in enumerate(new.items()):
         if name not in old:
             yield GroupChange(stack=change.stack, group=name, what=f"added, with {_count(group)}")
@@ -213,7 +213,8 @@ def _is_controller(groups: Mapping[str, Any], name: str) -> bool | None:
     return kinds[name] == "Controller" if any(kinds.values()) else None
 
 
-def _groups(resource: Mapping[str, Any]) -> dict[str, Any]:
+def groups_of(resource: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the instance groups of a HyperPod cluster's resource by name."""
     found = resource.get("Properties", {}).get("InstanceGroups", [])
     groups = cast("list[Any]", found) if isinstance(found, list) else []
     return {str(group.get("InstanceGroupName")): group for group in groups if isinstance(group, dict)}  # pyright: ignore

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from llm_fleet.catalog.aws_api import create_only, touches
+from llm_fleet.catalog.data_file import reader
 from llm_fleet.cli.plan.stack_templates import StackTemplate, values_in
 from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import AnyCode
@@ -176,6 +177,34 @@ def _is_plain(value: Any) -> bool:
         return False
     keys = list(cast("Mapping[str, Any]", value))
     return not (len(keys) == 1 and (keys[0] == "Ref" or keys[0].startswith("Fn::")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeNote:
+    """A resource that a release of llm-fleet replaces or removes in deployed stacks."""
+
+    type: str
+    logical_id: re.Pattern[str]
+    """Pattern of the logical id, which is searched; empty for any."""
+    property: str
+    """The changed property; empty for any."""
+    kinds: frozenset[str]
+    """The values of `ChangeKind` that it is about."""
+    note: str
+    """Sentence of the changelog that says what to do."""
+
+
+_notes = reader(tuple[UpgradeNote, ...], "upgrade_notes", "notes")
+
+
+def upgrade_notes(changes: Sequence[ResourceChange]) -> Iterator[tuple[ResourceChange, str]]:
+    """Yield each change of a resource that a release of llm-fleet causes, with the sentence of its changelog."""
+    for change in changes:
+        for one in _notes():
+            touched = not one.property or any(touches(path, one.property) for path in change.properties)
+            same = change.type == one.type and one.logical_id.search(change.logical_id) is not None
+            if same and touched and change.kind.value in one.kinds:
+                yield change, one.note
 
 
 _DATA = {

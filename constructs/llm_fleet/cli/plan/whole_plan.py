@@ -33,7 +33,14 @@ from llm_fleet.cli.plan.stack_templates import (
     synthesized_stacks,
     without_flags,
 )
-from llm_fleet.cli.plan.template_changes import ChangeKind, Loss, ResourceChange, losses, template_changes
+from llm_fleet.cli.plan.template_changes import (
+    ChangeKind,
+    Loss,
+    ResourceChange,
+    losses,
+    template_changes,
+    upgrade_notes,
+)
 from llm_fleet.cli.screen import Screen, Tone, Toned, print_json
 from llm_fleet.cli.table import Column, Table
 from llm_fleet.cli.verb import ExitCode, refuse
@@ -87,6 +94,7 @@ def difference_section(
     refused = refused_updates(deployed.found, planned, changes)
     lost = losses(deployed.found, planned, changes)
     configurations = list(node_configurations(deployed.found, planned, changes))
+    notes = [(change.where, note) for change, note in upgrade_notes(changes)]
     missing = [stack.name for stack in planned if stack.name not in deployed.found]
     return Section(
         key="difference",
@@ -98,6 +106,7 @@ def difference_section(
             *(part for one in refused for part in _refused(one)),
             *(_kept_block(one, block) for one, block in kept_blocks(deployed.found, changes)),
             *(_lost(one) for one in lost),
+            *(Toned(f"{where}: changed by this version of llm-fleet: {note}", Tone.WARNING) for where, note in notes),
             *(_group(change) for change in groups),
             *(part for one in configurations for part in _configuration(one)),
             *(part for plan in plans for part in _plan(*plan)),
@@ -115,6 +124,7 @@ def difference_section(
             **_data(missing, changes, groups, plans, deployed),
             "node_configurations": [asdict(one) for one in configurations],
             "refused_updates": [{"code": PlanCode.REFUSED.value, **asdict(one)} for one in refused],
+            "upgrade_notes": [{"where": where, "note": note} for where, note in notes],
             "losses": [asdict(one) for one in lost],
             "left_stacks": [{"code": PlanCode.LEFT_STACK.value, **asdict(one)} for one in deployed.left],
             "without_flags_of": without_flags,
@@ -205,11 +215,8 @@ def _group(change: GroupChange) -> Toned:
 
 
 def _configuration(one: NodeConfiguration) -> Iterator[Toned]:
-    parts = f" ({', '.join(one.parts)})" if one.parts else ""
-    yield Toned(
-        f"{one.stack}: the configuration of nodes changes{parts}: new nodes get it; running nodes get it when they "
-        "are replaced"
-    )
+    yield Toned(f"{one.stack}: {one.what}")
+    yield from (Toned(f"  {line}") for line in (*one.nodes, *one.commands))
     for user in one.changed_uids:
         yield Toned(
             f"{one.stack}: the uid of {user.name} changes from {user.before} to {user.after}: do not change a uid: "
