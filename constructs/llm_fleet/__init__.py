@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from llm_fleet.spec.monitoring import SlackChannel as SlackChannel
     from llm_fleet.spec.monitoring import TeamsChannel as TeamsChannel
     from llm_fleet.spec.network import ExistingNetworkSpec as ExistingNetworkSpec
+    from llm_fleet.spec.network import ExistingParts as ExistingParts
     from llm_fleet.spec.network import NetworkSpec as NetworkSpec
     from llm_fleet.spec.notebook import GitRepository as GitRepository
     from llm_fleet.spec.notebook import NotebookSpec as NotebookSpec
@@ -297,7 +298,7 @@ _HOMES = {
         "SlackChannel",
         "TeamsChannel",
     ),
-    "spec.network": ("ExistingNetworkSpec", "NetworkSpec"),
+    "spec.network": ("ExistingNetworkSpec", "ExistingParts", "NetworkSpec"),
     "spec.notebook": ("GitRepository", "NotebookSpec"),
     "spec.parallelcluster": ("ParallelClusterSpec", "SharedStorage", "SlurmSettings"),
     "spec.parallelcluster_nodes": ("Dcv", "HeadNode", "LoginPool", "RootVolume"),

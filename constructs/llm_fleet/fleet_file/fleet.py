@@ -29,7 +29,8 @@ class NetworkConfig(NetworkSpec):
     """A new VPC for the fleet, or an existing one under `vpc`."""
 
     vpc: ExistingNetworkSpec | None = None
-    """An existing network. Then no other key is allowed here."""
+    """An existing network with its own routes and endpoints, in which nothing is created. Then no other key is allowed
+    here."""
 
     @property
     def way_out(self) -> InternetAccess | None:

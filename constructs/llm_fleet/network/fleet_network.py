@@ -9,7 +9,7 @@ from aws_cdk.interfaces.aws_kms import IKeyRef
 from constructs import Construct, DependencyGroup, IDependable
 
 from llm_fleet.network.network import AddressBook, ExistingNetwork, Network
-from llm_fleet.network.security_group import EfaSecurityGroup
+from llm_fleet.network.security_group import EfaSecurityGroup, retained_group
 from llm_fleet.network.vpc import Endpoints, FlowLogs, make_vpc, vpc_of_zones
 from llm_fleet.network.zones import (
     DatabaseSubnets,
@@ -40,7 +40,8 @@ class FleetNetwork(Network):
 
     Nodes take an address of their subnet for every network card, 32 on a p5.48xlarge, so compute subnets have a block
     to themselves. Each AZ has one; EFA never crosses AZs, so a group is in one AZ. Private and compute subnets of an AZ
-    share a route table, which has a gateway endpoint for S3.
+    share a route table, which has a gateway endpoint for S3. With `existing` parts in the spec, only the others are
+    created.
     """
 
     def __init__(
@@ -75,17 +76,25 @@ class FleetNetwork(Network):
         self._internet = spec.internet
         self._cidrs = (spec.cidr, spec.compute_cidr)
         self._database_subnets: DatabaseSubnets | None = None
-        self.cfn_vpc, self.cfn_compute_block = make_vpc(
-            self, cidr=spec.cidr, compute_cidr=spec.compute_cidr, name=self._name
-        )
-        hold(self.cfn_vpc)
-        self._make_zones(spec)
+        self.cfn_vpc: ec2.CfnVPC | None = None
+        """`None` if it exists already, with its second CIDR block."""
+        self.cfn_compute_block: ec2.CfnVPCCidrBlock | None = None
+        existing = spec.existing
+        if existing is None:
+            self.cfn_vpc, self.cfn_compute_block = make_vpc(
+                self, cidr=spec.cidr, compute_cidr=spec.compute_cidr, name=self._name
+            )
+            hold(self.cfn_vpc)
+            vpc_id = self.cfn_vpc.ref
+        else:
+            vpc_id = existing.vpc
+        self._make_zones(spec, vpc_id)
         names = interface_endpoints(spec.internet, endpoint_features, spec.endpoints)
         private = {zone_id: zone.private.ref for zone_id, zone in zip(self._zone_ids, self.zones, strict=True)}
         self.endpoints = Endpoints(
             self,
             "Endpoints",
-            vpc_id=self.cfn_vpc.ref,
+            vpc_id=vpc_id,
             cidrs=self._cidrs,
             subnet_ids={
                 name: [private[zone] for zone in zones]
@@ -94,15 +103,21 @@ class FleetNetwork(Network):
             route_table_ids=[zone.route_table.ref for zone in self.zones],
             name=self._name,
         )
-        self._vpc, subnets = vpc_of_zones(self, vpc_id=self.cfn_vpc.ref, cidr=spec.cidr, zones=self.zones)
+        self._vpc, subnets = vpc_of_zones(self, vpc_id=vpc_id, cidr=spec.cidr, zones=self.zones)
         self._compute_subnets = MappingProxyType(dict(zip(self._zone_ids, subnets, strict=True)))
-        self._own_group = self._security_group = EfaSecurityGroup(
-            self, "SecurityGroup", vpc=self._vpc, allow_internet=spec.internet != InternetAccess.NONE
-        )
+        allow_internet = spec.internet != InternetAccess.NONE
+        if existing is not None and existing.security_group is not None:
+            self._security_group = retained_group(
+                self, "SecurityGroup", existing.security_group, allow_internet=allow_internet
+            )
+        else:
+            self._own_group = self._security_group = EfaSecurityGroup(
+                self, "SecurityGroup", vpc=self._vpc, allow_internet=allow_internet
+            )
         self.flow_logs = FlowLogs(
             self,
             "FlowLogs",
-            vpc_id=self.cfn_vpc.ref,
+            vpc_id=vpc_id,
             retention_days=spec.flow_log_days,
             encryption_key=encryption_key,
             name=self._name,
@@ -170,7 +185,7 @@ class FleetNetwork(Network):
     def subnet_ids(self) -> tuple[str, ...]:
         """The ids of all its subnets, those for load balancers and databases too, if they are created already."""
         zones = [
-            (zone.compute.ref, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
+            (zone.compute_id, zone.private.ref, *([zone.public.subnet_id] if zone.public else []))
             for zone in self.zones
         ]
         additional = self._load_balancer_subnets
@@ -189,22 +204,35 @@ class FleetNetwork(Network):
         well, so that nodes created later in this VPC can mount it. Gateways, endpoints and NAT are deleted, because
         they cost money.
         """
-        for resource in (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones)):
+        made = (self.cfn_vpc, self.cfn_compute_block, *(zone.compute for zone in self.zones))
+        for resource in filter(None, made):
             resource.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         super().keep()
         if self._database_subnets is not None:
             self._database_subnets.keep()
 
-    def _make_zones(self, spec: NetworkSpec) -> None:
-        closed = spec.internet == InternetAccess.NONE
-        internet_exit = None if closed else InternetExit(self, "Internet", vpc_id=self.cfn_vpc.ref, name=self._name)
+    def _make_zones(self, spec: NetworkSpec, vpc_id: str) -> None:
+        existing = spec.existing
+        internet_exit = (
+            InternetExit(
+                self,
+                "Internet",
+                vpc_id=vpc_id,
+                name=self._name,
+                internet_gateway_id=existing.internet_gateway if existing is not None else None,
+            )
+            if spec.internet != InternetAccess.NONE
+            else None
+        )
         self._ground = Ground(
-            vpc_id=self.cfn_vpc.ref,
+            vpc_id=vpc_id,
             cidr=spec.cidr,
             compute_cidr=spec.compute_cidr,
             compute_block=self.cfn_compute_block,
             internet_exit=internet_exit,
             name=self._name,
+            compute_subnet_ids=existing.subnets if existing is not None else {},
+            database_subnet_ids=existing.database_subnets if existing is not None else (),
         )
         self.zones = make_zones(self, self._ground, availability_zone_ids=self._zone_ids)
         gateways, self._routes = add_internet_routes(self.zones, internet=spec.internet, internet_exit=internet_exit)

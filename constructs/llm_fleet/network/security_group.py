@@ -136,7 +136,11 @@ def accepts_egress_rules(group: ec2.ISecurityGroup) -> bool:
     rule. The CDK does not change imported groups for the same reason.
     assumption: cloudformation-egress-removes-everything-out
     """
-    return is_unresolved(group.security_group_id)
+    return is_unresolved(group.security_group_id) or bool(group.node.try_get_context(_OWN_RULES))
+
+
+_OWN_RULES = "llm-fleet:own-rules"
+"""Key of the context of an imported group whose rules are all of llm-fleet's stacks."""
 
 
 def _key(group: ec2.ISecurityGroup) -> str:
@@ -148,6 +152,33 @@ _ANYWHERE = {"AnywhereEgressLower": "0.0.0.0/1", "AnywhereEgressUpper": "128.0.0
 """All addresses in two halves. CloudFormation treats one rule for `0.0.0.0/0` as the default rule of EC2, and removes
 it as soon as any stack adds another outbound rule, e.g. one to a file system.
 assumption: cloudformation-egress-removes-everything-out"""
+
+
+def _open_anywhere(scope: Construct, group_id: str, ports: PortRange) -> None:
+    for half, cidr in _ANYWHERE.items():
+        ec2.CfnSecurityGroupEgress(
+            scope,
+            half,
+            group_id=group_id,
+            cidr_ip=cidr,
+            ip_protocol=ports.protocol,
+            from_port=ports.first,
+            to_port=ports.last,
+            description="anywhere that a route leads",
+        )
+
+
+def retained_group(scope: Construct, id: str, group_id: str, *, allow_internet: bool) -> ec2.ISecurityGroup:
+    """Return the `EfaSecurityGroup` of that id, which a deleted stack retained; see `EfaSecurityGroup.keep`.
+
+    Its self-rules still exist. Those to other addresses were deleted with the stack, and are created here. Unlike a
+    group that the user has made, it gets the outbound rules of file systems and databases.
+    """
+    group = ec2.SecurityGroup.from_security_group_id(scope, id, group_id, allow_all_outbound=False)
+    group.node.set_context(_OWN_RULES, True)
+    # Two halves, also for HTTPS: a closed network's rule for `0.0.0.0/0` is a part of the retained group.
+    _open_anywhere(scope, group_id, ALL_TRAFFIC if allow_internet else PortRange(first=443, last=443))
+    return group
 
 
 class EfaSecurityGroup(ec2.SecurityGroup):
@@ -196,15 +227,7 @@ class EfaSecurityGroup(ec2.SecurityGroup):
         )
         egress = egress_rule(self, "SelfEgress", own, own, ALL_TRAFFIC, what=out_of)
         if allow_internet:
-            for half, cidr in _ANYWHERE.items():
-                ec2.CfnSecurityGroupEgress(
-                    self,
-                    half,
-                    group_id=self.security_group_id,
-                    cidr_ip=cidr,
-                    ip_protocol=ALL_TRAFFIC.protocol,
-                    description="anywhere that a route leads",
-                )
+            _open_anywhere(self, self.security_group_id, ALL_TRAFFIC)
         else:
             self.add_egress_rule(
                 ec2.Peer.any_ipv4(), ec2.Port.HTTPS, "endpoints, and S3 at its public addresses behind the gateway"

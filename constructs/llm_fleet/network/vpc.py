@@ -23,14 +23,17 @@ def vpc_of_zones(
     The CDK's own `Vpc` is not used because it chooses AZs by name, never by id. Without public subnets the others are
     isolated: they have no route to the internet.
     """
-    inner = [zone.private for zone in zones] + [zone.compute for zone in zones]
+    private, compute = [zone.private for zone in zones], [zone.compute_id for zone in zones]
     public = [zone.public for zone in zones if zone.public]
     kind = "private" if public else "isolated"
     attributes: dict[str, Any] = {
-        f"{kind}_subnet_ids": [subnet.ref for subnet in inner],
+        f"{kind}_subnet_ids": [*(subnet.ref for subnet in private), *compute],
         f"{kind}_subnet_names": ["Private", "Compute"],
         f"{kind}_subnet_route_table_ids": [zone.route_table.ref for zone in zones] * 2,
-        f"{kind}_subnet_ipv4_cidr_blocks": [subnet.cidr_block or "" for subnet in inner],
+        f"{kind}_subnet_ipv4_cidr_blocks": [
+            *(subnet.cidr_block or "" for subnet in private),
+            *(zone.compute_cidr for zone in zones),
+        ],
     }
     if public:
         attributes["public_subnet_ids"] = [subnet.subnet_id for subnet in public]

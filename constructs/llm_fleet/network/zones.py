@@ -1,6 +1,6 @@
 """Availability Zones: internet access, CIDR blocks, and subnets, also those for databases and load balancers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,22 +28,29 @@ from llm_fleet.rules.terms import InternetAccess
 
 
 class InternetExit(Construct):
-    """An internet gateway attached to a VPC, and a route table for public subnets.
+    """An internet gateway attached to a VPC, new or existing, and a route table for public subnets.
 
     NAT gateways, their addresses and the default route have an explicit dependency on the attachment: their properties
     do not refer to it, and CloudFormation would otherwise create them before the gateway is attached, and fail.
     """
 
-    def __init__(self, scope: Construct, id: str, *, vpc_id: str, name: str) -> None:
-        """Create it in the VPC `vpc_id`; `name` is the prefix of Name tags."""
+    def __init__(
+        self, scope: Construct, id: str, *, vpc_id: str, name: str, internet_gateway_id: str | None = None
+    ) -> None:
+        """Create it in the VPC `vpc_id`; `name` is the prefix of Name tags.
+
+        `internet_gateway_id`: the one that is attached to the VPC already. Default: one is created and attached.
+        """
         super().__init__(scope, id)
-        gateway = ec2.CfnInternetGateway(self, "Resource", tags=_name(name))
-        self.attachment = ec2.CfnVPCGatewayAttachment(
-            self, "Attachment", vpc_id=vpc_id, internet_gateway_id=gateway.ref
-        )
+        self._attachment: ec2.CfnVPCGatewayAttachment | None = None
+        if internet_gateway_id is None:
+            internet_gateway_id = ec2.CfnInternetGateway(self, "Resource", tags=_name(name)).ref
+            self._attachment = ec2.CfnVPCGatewayAttachment(
+                self, "Attachment", vpc_id=vpc_id, internet_gateway_id=internet_gateway_id
+            )
         self.route_table = ec2.CfnRouteTable(self, "RouteTable", vpc_id=vpc_id, tags=_name(f"{name}/public"))
-        self.route = _default_route(self, self.route_table, gateway_id=gateway.ref)
-        self.route.add_resource_dependency(self.attachment)
+        self.route = _default_route(self, self.route_table, gateway_id=internet_gateway_id)
+        self.add_dependent(self.route)
         acknowledge(
             self.route,
             "Only the public subnets use this table. Only NAT gateways and public load balancers "
@@ -52,20 +59,29 @@ class InternetExit(Construct):
             "NIST.800.53.R5-VPCNoUnrestrictedRouteToIGW",
         )
 
+    def add_dependent(self, resource: cdk.CfnResource) -> None:
+        """Let `resource` be created after the attachment."""
+        if self._attachment is not None:
+            resource.add_resource_dependency(self._attachment)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """The VPC in which subnets are created."""
+    """The VPC in which subnets are created, and its existing parts."""
 
     vpc_id: str
     cidr: str
     """The VPC's first block, of all but compute subnets."""
     compute_cidr: str
-    compute_block: ec2.CfnVPCCidrBlock
-    """The association of `compute_cidr` with the VPC."""
+    compute_block: ec2.CfnVPCCidrBlock | None
+    """The association of `compute_cidr` with the VPC; `None` if it exists."""
     internet_exit: InternetExit | None
     name: str
     """Prefix of Name tags."""
+    compute_subnet_ids: Mapping[str, str]
+    """Existing compute subnets, by AZ id."""
+    database_subnet_ids: Sequence[str]
+    """Existing database subnets."""
 
 
 def _name(name: str) -> list[cdk.CfnTag]:
@@ -91,9 +107,9 @@ def _default_route(scope: Construct, table: ec2.CfnRouteTable, **way: Any) -> ec
 
 
 def _associate(
-    scope: Construct, id: str, subnet: ec2.CfnSubnet, table: ec2.CfnRouteTable
+    scope: Construct, id: str, subnet_id: str, table: ec2.CfnRouteTable
 ) -> ec2.CfnSubnetRouteTableAssociation:
-    return ec2.CfnSubnetRouteTableAssociation(scope, id, subnet_id=subnet.ref, route_table_id=table.ref)
+    return ec2.CfnSubnetRouteTableAssociation(scope, id, subnet_id=subnet_id, route_table_id=table.ref)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +134,7 @@ class Zone(Construct):
     """A private and a compute subnet with one route table, and a public subnet if the network has internet access."""
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, availability_zone_id: str, index: int) -> None:
-        """Create the subnets in the AZ of that id, the network's AZ at `index`.
+        """Create the subnets in the AZ of that id, the network's AZ at `index`, except an existing compute subnet.
 
         The compute subnet waits for its block to be associated.
         """
@@ -128,18 +144,25 @@ class Zone(Construct):
         self._tag = f"{ground.name}/{availability_zone_id}"
         cidrs = zone_cidrs(ground.cidr, ground.compute_cidr, zone=index)
         self.private = self._subnet("Private", cidrs.private)
-        self.compute = self._subnet("Compute", cidrs.compute)
-        self.compute.add_resource_dependency(ground.compute_block)
+        self.compute_cidr = cidrs.compute
+        self.compute_id = ground.compute_subnet_ids.get(availability_zone_id, "")
+        self.compute: ec2.CfnSubnet | None = None
+        """`None` if it exists already."""
+        if not self.compute_id:
+            self.compute = self._subnet("Compute", cidrs.compute)
+            self.compute_id = self.compute.ref
+            if ground.compute_block is not None:
+                self.compute.add_resource_dependency(ground.compute_block)
         self.route_table = _route_table(self, "RouteTable", ground, f"{self._tag}/private")
-        _associate(self, "PrivateRouteTableAssociation", self.private, self.route_table)
-        self.compute_association = _associate(self, "ComputeRouteTableAssociation", self.compute, self.route_table)
+        _associate(self, "PrivateRouteTableAssociation", self.private.ref, self.route_table)
+        self.compute_association = _associate(self, "ComputeRouteTableAssociation", self.compute_id, self.route_table)
         self.public: PublicSubnet | None = None
         if ground.internet_exit:
             public, table = self._subnet("Public", cidrs.public), ground.internet_exit.route_table
             self.public = PublicSubnet(
                 subnet_id=public.ref,
                 route_table_id=table.ref,
-                association=_associate(self, "PublicRouteTableAssociation", public, table),
+                association=_associate(self, "PublicRouteTableAssociation", public.ref, table),
             )
 
     def nat_gateway(self, internet_exit: InternetExit) -> ec2.CfnNatGateway:
@@ -147,7 +170,7 @@ class Zone(Construct):
         if not self.public:
             raise ValueError("a NAT gateway needs a public subnet")
         address = ec2.CfnEIP(self, "NatAddress", domain="vpc", tags=_name(f"{self._tag}/nat"))
-        address.add_resource_dependency(internet_exit.attachment)
+        internet_exit.add_dependent(address)
         gateway = ec2.CfnNatGateway(
             self,
             "NatGateway",
@@ -155,7 +178,7 @@ class Zone(Construct):
             allocation_id=address.attr_allocation_id,
             tags=_name(f"{self._tag}/nat"),
         )
-        gateway.add_resource_dependency(internet_exit.attachment)
+        internet_exit.add_dependent(gateway)
         return gateway
 
     def add_default_route(self, nat_gateway: ec2.CfnNatGateway) -> ec2.CfnRoute:
@@ -242,7 +265,7 @@ class DatabaseSubnets(Construct):
     """
 
     def __init__(self, scope: Construct, id: str, ground: Ground, *, zones: int) -> None:
-        """Create them, in addition to the subnets of `zones` AZs.
+        """Create them, in addition to the subnets of `zones` AZs, or only the route tables of existing ones.
 
         Raises `FleetError` (LF699) if the network has so many AZs that the block has no free part.
         """
@@ -252,13 +275,17 @@ class DatabaseSubnets(Construct):
         for index, part in enumerate(database_cidrs(ground.cidr, zones=zones, subject=scope.node.path)):
             number, tag = index + 1, f"{ground.name}/database{index + 1}"
             table = _route_table(self, f"RouteTable{number}", ground, tag)
-            zone = cdk.Fn.select(index, cdk.Fn.get_azs())
-            subnet = _subnet(self, f"Subnet{number}", ground, part, tag, availability_zone=zone)
-            _associate(self, f"RouteTableAssociation{number}", subnet, table)
-            self._made.append(subnet)
+            if ground.database_subnet_ids:
+                subnet_id = ground.database_subnet_ids[index]
+            else:
+                zone = cdk.Fn.select(index, cdk.Fn.get_azs())
+                subnet = _subnet(self, f"Subnet{number}", ground, part, tag, availability_zone=zone)
+                self._made.append(subnet)
+                subnet_id = subnet.ref
+            _associate(self, f"RouteTableAssociation{number}", subnet_id, table)
             self.subnets.append(
                 ec2.Subnet.from_subnet_attributes(
-                    self, f"Imported{number}", subnet_id=subnet.ref, route_table_id=table.ref
+                    self, f"Imported{number}", subnet_id=subnet_id, route_table_id=table.ref
                 )
             )
 
@@ -310,7 +337,7 @@ class LoadBalancerSubnets(Construct):
     def _add(self, zone: Construct, kind: str, zone_id: str, cidr: str, table: ec2.CfnRouteTable) -> ec2.ISubnet:
         tag = f"{self._ground.name}/{zone_id}/load-balancer/{kind.lower()}"
         subnet = _subnet(zone, f"{kind}Subnet", self._ground, cidr, tag, availability_zone_id=zone_id)
-        self.ways.append(_associate(zone, f"{kind}RouteTableAssociation", subnet, table))
+        self.ways.append(_associate(zone, f"{kind}RouteTableAssociation", subnet.ref, table))
         return ec2.Subnet.from_subnet_attributes(
             zone,
             kind,

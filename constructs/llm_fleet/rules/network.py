@@ -18,10 +18,11 @@ from llm_fleet.rules.network_layout import (
     check_vpc_cidrs,
     check_zones,
     compute_slot,
+    database_slots,
     most_load_balancer_zones,
     primary_slots,
 )
-from llm_fleet.rules.problem import Problem, is_unresolved, rule
+from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.rules.values import check_retention_days, did_you_mean
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
@@ -61,7 +62,38 @@ def check_network(
         )
         problems += _check_primary_split(spec.cidr, len(names))
         problems += _check_compute_split(spec.compute_cidr, len(zones))
-    return problems
+    return [*problems, *_check_parts(spec)]
+
+
+@rule
+def _check_parts(spec: NetworkSpec) -> Iterator[Problem]:
+    """Return what is wrong with the existing parts of a network, below `existing`."""
+    existing = spec.existing
+    if existing is None or is_unresolved(existing):
+        return
+    ids: list[tuple[tuple[PathPart, ...], str, object]] = [
+        (("vpc",), "vpc", existing.vpc),
+        (("security_group",), "sg", existing.security_group),
+        (("internet_gateway",), "igw", existing.internet_gateway),
+        *((("subnets", zone), "subnet", subnet) for zone, subnet in existing.subnets.items()),
+        *((("database_subnets", index), "subnet", one) for index, one in enumerate(existing.database_subnets)),
+    ]
+    for path, kind, value in ids:
+        yield from (problem.under("existing") for problem in _check_id(path, kind, value))
+    for zone in existing.subnets:
+        if zone not in spec.zones:
+            yield Problem(
+                code=Code.ZONE_WITHOUT_SUBNET,
+                path=("existing", "subnets", zone),
+                message=f"{zone} is not one of the network's AZs",
+                value=zone,
+                allowed=", ".join(spec.zones),
+                remedy=f"append {zone} to `azs`, or remove this subnet",
+            )
+    if len(existing.database_subnets) not in (0, len(database_slots())):
+        yield existing.wrong(
+            "database_subnets", Code.DATABASE_SUBNETS, "a database needs two subnets", "write both, or none"
+        ).under("existing")
 
 
 @rule
@@ -87,7 +119,7 @@ def _of_one(spec: NetworkSpec, problem: Problem) -> Problem:
     return problem if spec.az is None else replace(problem, path=("az",))
 
 
-def _check_id(path: tuple[str, ...], kind: str, value: object) -> Iterator[Problem]:
+def _check_id(path: tuple[PathPart, ...], kind: str, value: object) -> Iterator[Problem]:
     """Return what is wrong with an id; a CDK object, or `None`, passes."""
     if isinstance(value, str) and not is_unresolved(value) and not re.fullmatch(kind + _ID, value):
         yield Problem(

@@ -11,6 +11,23 @@ from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import Days, Several
 
 
+class ExistingParts(Spec):
+    """Parts of a network that exist already, e.g. because the network stack of a deleted fleet retained them."""
+
+    vpc: Annotated[str, Field(examples=["vpc-0123456789abcdef0"])]
+    """Id of the VPC, with the network's `cidr` and `compute_cidr` as CIDR blocks."""
+    subnets: Annotated[Mapping[str, str], Field(examples=[{"usw2-az4": "subnet-0123456789abcdef0"}])] = {}
+    """Ids of compute subnets, by AZ id. Those of the other AZs are created. Default: none."""
+    security_group: str | None = None
+    """Id of the security group of nodes, with its rules for all traffic from and to itself. Its other outbound rules
+    are created. Default: a security group is created."""
+    database_subnets: Several[str] = ()
+    """Ids of the two database subnets, in their order. Default: they are created if the fleet has a database."""
+    internet_gateway: str | None = None
+    """Id of the internet gateway that is attached to the VPC, which can have only one. Default: one is created, unless
+    `internet` is `none`."""
+
+
 class NetworkSpec(Spec):
     """A new VPC. Errors, as EC2 would report them, have LF201 to LF222."""
 
@@ -42,6 +59,10 @@ class NetworkSpec(Spec):
     """Retention of flow logs. Default: `90 days`."""
     interface_quota: int | None = None
     """Quota of network interfaces (L-DF5E4CA3), which AWS enforces in each AZ. Default: 5000, AWS's own default."""
+
+    existing: ExistingParts | None = None
+    """Parts of the network that exist already and are used. All others are created in their VPC, as in a new one:
+    subnets, gateways, routes, endpoints and flow logs. Default: none."""
 
     @property
     def zones(self) -> tuple[str, ...]:
