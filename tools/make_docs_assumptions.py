@@ -1,5 +1,6 @@
-"""Writes docs/assumptions.md: the register of assumptions, with one table for each topic."""
+"""Writes docs/assumptions.md: the register of assumptions, by topic."""
 
+import re
 from collections.abc import Iterator
 
 from llm_fleet.catalog.assumptions import TIERS, Assumption, Evidence, assumptions, topics
@@ -8,7 +9,6 @@ from tools.make_docs_markdown import GENERATED, code, table
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "docs" / "assumptions.md"
-_HEAD = ("assumption", "evidence", "effect if wrong", "how llm-fleet handles that", "experiment", "used in")
 _TITLES = {
     "cloudformation": "CloudFormation",
     "ec2": "EC2 and VPC",
@@ -29,12 +29,12 @@ def page() -> str:
         [
             "# Assumptions\n",
             f"{GENERATED}\nBehavior of AWS and other software that llm-fleet depends on, and that no service model, "
-            "resource schema or AWS document proves. Each entry has the evidence for and against it, the effect for "
-            "you if it is wrong, how llm-fleet handles that case, and the cheapest experiment that tests it. Code and "
-            "docs cite an entry where they depend on it (`assumption: <id>`), and a test compares both with the data "
-            "files in `constructs/llm_fleet/catalog/data/assumptions`.\n",
+            "resource schema or AWS document proves. Code and docs cite an entry where they depend on it "
+            "(`assumption: <id>`); search this page for the id. A test compares the citations with the data files in "
+            "`constructs/llm_fleet/catalog/data/assumptions`.\n",
             _summary(),
-            "Tiers of experiments:\n",
+            table(("part", "entries", "needs action"), map(_count, topics())),
+            "Each entry has the cheapest experiment that tests it, with its tier and cost:\n",
             table(("tier", "what it needs"), ((str(tier), needs) for tier, needs in TIERS.items())),
             *(part for topic in topics() for part in _topic(topic)),
         ]
@@ -43,33 +43,52 @@ def page() -> str:
 
 def _summary() -> str:
     entries = assumptions()
-    fatal = [f"[{one.id}](#{one.id})" for one in entries if not one.survives]
-    text = (
-        f"There are {len(entries)} entries. If any of {len(entries) - len(fatal)} of them is wrong, everything that "
-        "llm-fleet creates still starts, works and can be deleted, and no user has to change anything"
-    )
-    if not fatal:
-        return f"{text}.\n"
+    survive = sum(one.survives for one in entries)
     return (
-        f"{text}. If one of these {len(fatal)} is wrong, something fails, is missing or is lost until a person acts, "
-        f"mostly with a named error and a remedy, which the entry describes: {', '.join(fatal)}.\n"
+        f"There are {len(entries)} entries. If any of {survive} of them is wrong, everything that llm-fleet creates "
+        "still starts, works and can be deleted, and no user has to change anything. If one of the other "
+        f"{len(entries) - survive} is wrong, something fails, is missing or is lost until a person acts, mostly with a "
+        "named error and a remedy, which the entry describes. These are marked **needs action**.\n"
     )
+
+
+def _count(topic: str) -> tuple[str, ...]:
+    entries = _of(topic)
+    title = _title(topic)
+    action = sum(not one.survives for one in entries)
+    return f"[{title}](#{title.lower().replace(' ', '-')})", str(len(entries)), str(action)
+
+
+def _of(topic: str) -> list[Assumption]:
+    return [one for one in assumptions() if one.topic == topic]
+
+
+def _title(topic: str) -> str:
+    return _TITLES.get(topic, topic.capitalize())
 
 
 def _topic(topic: str) -> Iterator[str]:
-    yield f"## {_TITLES.get(topic, topic.capitalize())}\n"
-    yield table(_HEAD, (_row(one) for one in assumptions() if one.topic == topic))
+    yield f"## {_title(topic)}\n"
+    yield from map(_entry, _of(topic))
 
 
-def _row(one: Assumption) -> tuple[str, ...]:
-    return (
-        f'<a id="{one.id}"></a>{code(one.id)}: {one.claim}',
-        "; ".join(_evidence(each) for each in one.evidence),
-        one.if_wrong,
-        f"{'' if one.survives else '**Needs action.** '}{one.design}",
-        f"{one.experiment} (tier {one.tier}, {one.cost})",
-        ", ".join(code(name) for name in citations().get(one.id, ())),
+def _entry(one: Assumption) -> str:
+    used = ", ".join(code(name) for name in citations().get(one.id, ()))
+    return _escaped(
+        f"### {one.id}\n\n{one.claim}\n\n"
+        f"- **If it is wrong{'' if one.survives else ', needs action'}**: {one.if_wrong}\n"
+        f"- **How llm-fleet handles that**: {one.design}\n"
+        f"- **Evidence**: {'; '.join(map(_evidence, one.evidence))}\n"
+        f"- **Experiment** (tier {one.tier}, {one.cost}): {one.experiment}\n"
+        f"- **Used in**: {used}\n"
     )
+
+
+def _escaped(text: str) -> str:
+    """Escape `<` and the single `*` outside of code: Markdown reads `<id>` as HTML."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"<|(?<!\*)\*(?!\*)", r"\\\g<0>", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _evidence(one: Evidence) -> str:
