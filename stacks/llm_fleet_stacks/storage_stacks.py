@@ -41,8 +41,9 @@ class NetworkStack(FleetStack):
     def __init__(self, scope: Construct, *, fleet: Fleet, env: cdk.Environment, config: NetworkConfig) -> None:
         """Make the network that `config` of `fleet` describes."""
         super().__init__(scope, "network", fleet=fleet, env=env, description="Network of an LLM fleet", outlives=True)
-        self.key = FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
-        """Encrypts the flow logs."""
+        has_key = config.existing is not None and config.existing.encryption_key is not None
+        self.key = None if has_key else FleetKey(self, "Key", description="Encrypts the flow logs of an LLM fleet")
+        """Encrypts the flow logs; `None` if the fleet file names an existing key."""
         self.network = FleetNetwork(
             self,
             "Network",
@@ -80,7 +81,9 @@ class StorageStack(FleetStack):
         super().__init__(scope, "storage", fleet=fleet, env=env, description="Storage of an LLM fleet", outlives=True)
         config = fleet.storage
         self._shared_groups: dict[str, ec2.ISecurityGroup] = {}
-        self.key = FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
+        self.key: kms.IKey = key_of(self, "Key", config.encryption_key) or cast(
+            kms.IKey, FleetKey(self, "Key", description="Encrypts the storage of an LLM fleet")
+        )
         """Encrypts everything without its own key."""
         self.access_logs = AccessLogBucket(self, "AccessLogs")
         """The bucket of the buckets' access logs."""

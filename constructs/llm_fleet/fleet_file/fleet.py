@@ -11,6 +11,7 @@ from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.model import FleetModel, Later, name_entries
 from llm_fleet.spec.network import ExistingNetworkSpec, NetworkSpec
 from llm_fleet.spec.people import ClusterUser, Directory
+from llm_fleet.spec.references import Key
 from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 from llm_fleet.spec.storage import (
     BucketSpec,
@@ -116,6 +117,9 @@ class StorageConfig(FleetModel):
     controller."""
     slurm_database: SlurmDatabaseSpec | None = Field(default=None, examples=["{}"])
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
+    encryption_key: Annotated[Key | None, Field(alias="key")] = None
+    """KMS key of everything here without its own, and of logs next to it, by ARN; its policy must let CloudWatch Logs
+    use it. Default: a new key."""
     buckets: Mapping[str, FleetBucket] = {}
     """Buckets for data and models, by name. Default: none."""
 

@@ -19,7 +19,7 @@ from llm_fleet.network.zones import (
     add_internet_routes,
     make_zones,
 )
-from llm_fleet.references import hold, region_of
+from llm_fleet.references import hold, key_of, region_of
 from llm_fleet.rules.addresses import AddressPlan
 from llm_fleet.rules.fields import check_is_spec
 from llm_fleet.rules.network import (
@@ -119,7 +119,7 @@ class FleetNetwork(Network):
             "FlowLogs",
             vpc_id=vpc_id,
             retention_days=spec.flow_log_days,
-            encryption_key=encryption_key,
+            encryption_key=key_of(self, "Key", existing and existing.encryption_key) or encryption_key,
             name=self._name,
         )
         self._book = AddressBook(

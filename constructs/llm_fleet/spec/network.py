@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.references import SECURITY_GROUP, SUBNET, VPC, SecurityGroup, Subnet, Vpc
+from llm_fleet.spec.references import SECURITY_GROUP, SUBNET, VPC, Key, SecurityGroup, Subnet, Vpc
 from llm_fleet.spec.spec import Spec
 from llm_fleet.spec.values import Days, Several
 
@@ -23,6 +23,8 @@ class ExistingParts(Spec):
     are created. Default: a security group is created."""
     database_subnets: Several[str] = ()
     """Ids of the two database subnets, in their order. Default: they are created if the fleet has a database."""
+    encryption_key: Annotated[Key | None, Field(alias="key")] = None
+    """KMS key of the flow logs, by ARN; its policy must let CloudWatch Logs use it. Default: as in a new network."""
     internet_gateway: str | None = None
     """Id of the internet gateway that is attached to the VPC, which can have only one. Default: one is created, unless
     `internet` is `none`."""
