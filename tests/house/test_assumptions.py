@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from llm_fleet.catalog.assumptions import KINDS, SAYS, TIERS, Assumption, Evidence, assumption, assumptions, topics
+from tests.golden import golden_resources
 from tools.assumption_citations import REGISTER, citations, cited_in, doubts, is_code, texts
 from tools.synth_environment import ROOT
 
@@ -60,7 +62,7 @@ def test_every_entry_is_complete():
 
 WHOLE = Assumption(
     id="a-b", topic="ec2", claim="EC2 does what it says.", evidence=(Evidence(kind="none", source="all", date="2026"),),
-    if_wrong="Nothing works.", design="Nothing is done, because nothing can be.", survives=False,
+    if_wrong="Nothing works.", design="Nothing is done, because nothing can be.", survives=False, needed_by=("*",),
     experiment="Try it in an account.", tier=0, cost="free",
 )  # fmt: skip
 
@@ -115,6 +117,65 @@ def test_an_entry_is_found_by_its_id():
     assert assumption(first.id) is first
     with pytest.raises(KeyError):
         assumption("no-such-entry")
+
+
+DATABASE = ROOT / "tests/stacks/golden_database/records-database.json"
+TYPES = {kind for kind, _ in golden_resources()} | {
+    one["Type"] for one in json.loads(DATABASE.read_text(encoding="utf-8"))["Resources"].values()
+}
+"""Types of resources in stacks of fleets."""
+SELECTORS = sorted({each for one in assumptions() for each in one.needed_by} - {"*"})
+
+
+def is_in_schema(kind: str, path: list[str]) -> bool:
+    """Whether the CloudFormation schema of `kind` has the property at `path`."""
+    root: Any = cast(Any, PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind)).schema
+
+    def has(here: Any, left: list[str]) -> bool:
+        if "$ref" in here:
+            return has(root["definitions"][here["$ref"].rpartition("/")[2]], left)
+        inner = [here["items"]] if "items" in here else here.get("oneOf", here.get("anyOf", []))
+        known = here.get("properties", {})
+        return not left or (left[0] in known and has(known[left[0]], left[1:])) or any(has(one, left) for one in inner)
+
+    return has(root, path)
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_selectors_are_of_types_in_golden_templates_and_of_properties_that_exist(selector: str):
+    kind, _, path = selector.partition("=")[0].partition("/")
+    assert kind in TYPES
+    if not kind.startswith("Custom::"):
+        assert is_in_schema(kind, path.split(".") if path else [])
+
+
+def test_every_entry_is_needed_by_a_fleet():
+    assert [one.id for one in assumptions() if not one.needed_by] == []
+
+
+@pytest.mark.parametrize(
+    ("selector", "needed"),
+    [
+        ("*", True),
+        ("AWS::FSx::FileSystem", True),
+        ("AWS::FSx::Volume", False),
+        ("AWS::FSx::FileSystem/LustreConfiguration", True),
+        ("AWS::FSx::FileSystem/OpenZFSConfiguration", False),
+        ("AWS::FSx::FileSystem/LustreConfiguration.EfaEnabled=true", True),
+        ("AWS::FSx::FileSystem/LustreConfiguration.EfaEnabled=false", False),
+        ("AWS::SageMaker::Cluster/InstanceGroups.InstanceType=ml.trn1.*", True),
+        ("AWS::SageMaker::Cluster/InstanceGroups.InstanceType=ml.trn1", False),
+        ("AWS::SageMaker::Cluster/InstanceGroups.TrainingPlanArn", False),
+    ],
+)
+def test_a_selector_selects_resources_by_type_property_and_value(selector: str, needed: bool):
+    groups = [{"InstanceType": "ml.c5.large"}, {"InstanceType": "ml.trn1.32xlarge"}]
+    resources = [
+        {"Type": "AWS::SNS::Topic"},
+        {"Type": "AWS::FSx::FileSystem", "Properties": {"LustreConfiguration": {"EfaEnabled": True}}},
+        {"Type": "AWS::SageMaker::Cluster", "Properties": {"InstanceGroups": groups}},
+    ]
+    assert replace(WHOLE, needed_by=("AWS::ECS::Service", selector)).is_needed_by(resources) is needed
 
 
 def test_every_entry_that_is_cited_exists():

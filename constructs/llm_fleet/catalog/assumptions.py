@@ -3,10 +3,13 @@
 Code, emulator, drill and docs refer to an entry with the text `assumption: <id>`.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from typing import Any, cast
 
 from llm_fleet.catalog.data_file import load, typed
 
@@ -54,11 +57,22 @@ class Assumption:
     """Whether all resources can be created, work and can be deleted whether the claim is true or false, without a
     manual change. A failure with an error code, a rollback and a remedy is acceptable, but it is `False`. A lower
     speed, a later end, or a rejected choice at synth for which alternatives exist is `True`."""
+    needed_by: tuple[str, ...]
+    """Selectors of resources in templates: a fleet that has one of them depends on the claim.
+
+    `*` selects every fleet, `AWS::FSx::FileSystem` the resources of a type, `AWS::FSx::FileSystem/LustreConfiguration`
+    those with a property, `AWS::SageMaker::Cluster/InstanceGroups.InstanceType=ml.trn*` those with a value; `*` in a
+    value is any text. A list on the path has a property or value if one of its items has it.
+    """
     experiment: str
     """The cheapest experiment that proves or disproves the claim."""
     tier: int
     """The resources that the experiment needs: a key of `TIERS`."""
     cost: str
+
+    def is_needed_by(self, resources: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether a fleet whose templates have these resources depends on the claim."""
+        return "*" in self.needed_by or any(_selects(each, one) for one in resources for each in self.needed_by)
 
 
 def topics() -> tuple[str, ...]:
@@ -88,3 +102,24 @@ def assumption(name: str) -> Assumption:
 @cache
 def _by_id() -> Mapping[str, Assumption]:
     return {one.id: one for one in assumptions()}
+
+
+def _selects(selector: str, resource: Mapping[str, Any]) -> bool:
+    place, _, value = selector.partition("=")
+    kind, _, path = place.partition("/")
+    if resource["Type"] != kind:
+        return False
+    found = _values(resource.get("Properties", {}), path.split(".") if path else [])
+    texts = (one if isinstance(one, str) else json.dumps(one) for one in found)
+    return any(fnmatchcase(text, value or "*") for text in texts)
+
+
+def _values(value: Any, path: list[str]) -> Iterator[Any]:
+    """Yield the values at `path` in `value`, in each item of lists."""
+    if isinstance(value, list):
+        for item in cast(list[Any], value):
+            yield from _values(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, dict) and path[0] in value:
+        yield from _values(cast(dict[str, Any], value)[path[0]], path[1:])

@@ -1,9 +1,9 @@
 """Experiments of the register of assumptions that are calls to AWS APIs: `llm-fleet prove` makes them.
 
 An experiment is a list of calls for one assumption, in `data/experiments/<topic>.json`, by the assumption's id. The
-assumption is proven if AWS answers each judged call as the call's `error`, `message` and `answer` say, and disproven
-if AWS answers one of them otherwise. An error that says nothing about the claim (missing permissions, throttling,
-expired credentials, no connection) leaves it untested.
+assumption is proven if AWS answers each call as its `error`, `message` and `answer` say, and disproven if AWS answers
+one of them otherwise. An error that says nothing about the claim (missing permissions, throttling, expired credentials,
+no connection) decides nothing.
 """
 
 import re
@@ -21,9 +21,9 @@ class Request:
     """A call to an API, without an expected answer.
 
     Strings in `arguments` may have placeholders: `<run>` is the prefix of all names of a run, unique and at most 24
-    characters of a-z, 0-9 and hyphens; `<account>`, `<region>` and `<partition>` are those of the caller; other names are
-    those of values that earlier calls kept. A string that is only a placeholder becomes the value with its type. An
-    object where the API has a string, e.g. a template or a policy, is sent as JSON.
+    characters of a-z, 0-9 and hyphens; `<account>`, `<region>`, `<partition>` and `<dns_suffix>` are those of the
+    caller; other names are those of values that earlier calls kept. A string that is only a placeholder becomes the
+    value with its type. An object where the API has a string, e.g. a template or a policy, is sent as JSON.
     """
 
     call: str
