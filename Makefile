@@ -30,10 +30,10 @@ demo-stop: ## stop the AWS emulator of the demo
 	@llm-fleet local stop $(FLEET)
 
 drill: setup .tools/training/.ready ## as root: start a real Slurm cluster on this machine with the lifecycle scripts, train, lose a node, resume
-	@.venv/bin/python -m llm_fleet_local.drill show --fleet $(DRILL_FLEET)
+	@llm-fleet local drill -f $(DRILL_FLEET)
 
 drill-stop: ## remove what killed drills left behind
-	@[ ! -e .drill/clusters ] || .venv/bin/python -m llm_fleet_local.drill sweep
+	@[ ! -e .llm-fleet/drill ] || llm-fleet local drill -f $(DRILL_FLEET) sweep
 
 scenarios: setup .tools/training/.ready ## as root: the tests that need root, and all scenarios of the drill
 	@[ "$$(id -u)" = 0 ] || { echo "the scenarios create nodes: run them as root"; exit 1; }
@@ -72,7 +72,7 @@ docs: setup ## build the docs site into ./site; a warning fails it
 
 bench: setup ## measure the speed of synth; as root also of the nodes, from the start of the scripts to the first srun
 	@.venv/bin/python -m tools.bench
-	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m llm_fleet_local.drill bench; else echo "run as root to measure the speed of the nodes"; fi
+	@if [ "$$(id -u)" = 0 ]; then .venv/bin/python -m tools.bench.nodes; else echo "run as root to measure the speed of the nodes"; fi
 
 golden: setup ## write the golden templates and generated files again
 	@UPDATE_GOLDEN=1 .venv/bin/python -m pytest -q tests -k "golden or generated"
@@ -87,7 +87,7 @@ house: setup ## count files, lines and declarations of fields against their targ
 	@.venv/bin/python -m tools.house
 
 clean: drill-stop ## remove what setup, synth and drills made
-	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .llm-fleet .drill
+	rm -rf --one-file-system .tools .venv node_modules cdk.out dist site .docs .llm-fleet
 
 $(uv):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "llm-fleet needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + ": name another with PYTHON=python3.11")'

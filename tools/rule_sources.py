@@ -49,8 +49,8 @@ _WHOLE_FILES = re.compile(
 )
 _DRILL_ITSELF = re.compile(
     r"local/llm_fleet_local/drill/((network|nodes|report|scenarios|training)/.*|image/(?!image\.py).*"
-    r"|(__main__|bench|cli|fingerprint|journal|keeper|live|mirror|relay|services|session|show|slurm|starts|talk|until"
-    r"|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
+    r"|(__main__|fingerprint|fleet|journal|keeper|live|mirror|relay|run|services|session|show|slurm|socket_name|starts|talk"
+    r"|until|variant|work_folder|parallelcluster/show|stand_ins/stand_in)\.py)"
 )
 """Modules that create, query and show the drill's nodes; all other modules of the drill emulate a platform."""
 _ON_NODES = re.compile(
@@ -70,7 +70,7 @@ _HELPERS = (
 _NO_RULES = frozenset(
     {"ValueError", "KeyError", "LookupError", "RuntimeError", "SystemExit", "NotImplementedError", "TypeError"}
     | {"AssertionError", "TableError", "ReplacementNeeded", "NotServable", "BatchEnded", "DeploymentFailed"}
-    | {"argparse", "WrongBundle", "NotDeployed", "NotInTime", "MissingPrerequisite", "ImageError"}
+    | {"argparse", "WrongBundle", "NotDeployed", "NotInTime", "MissingPrerequisite", "ImageError", "LocalError"}
 )
 """Exceptions for errors of a caller, of a table or of the machine, and for control flow: not rules of a service."""
 

@@ -2,10 +2,12 @@
 
 import argparse
 import re
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from llm_fleet.cli.local_drill import add_drill
 from llm_fleet.cli.place import add_file, file_of
 from llm_fleet.cli.verb import Verbs, add_verb, refuse
 from llm_fleet.rules.feature_codes import CommandCode
@@ -71,6 +73,7 @@ def add_to(verbs: Verbs) -> None:
     add_file(verb, argument=True)
     verb.set_defaults(run=_stop)
     _add_serve(commands)
+    add_drill(commands, partial(_run, module="llm_fleet_local.drill.run"), _directory)
 
 
 def _add_serve(commands: Verbs) -> None:
@@ -153,10 +156,10 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _run(name: str, *arguments: Any, **options: Any) -> int:
-    """Run a function of `llm_fleet_local.command.run`. Raises `FleetError` (LF1014, LF1015)."""
+def _run(name: str, *arguments: Any, module: str = "llm_fleet_local.command.run", **options: Any) -> int:
+    """Run the function `name` of `module`. Raises `FleetError` (LF1014, LF1015)."""
     try:
-        module = import_module("llm_fleet_local.command.run")
+        commands = import_module(module)
     except ModuleNotFoundError as error:
         refuse(
             CommandCode.NO_LOCAL,
@@ -164,6 +167,6 @@ def _run(name: str, *arguments: Any, **options: Any) -> int:
             'run `pip install "llm-fleet[local]"`',
         )
     try:
-        return getattr(module, name)(*arguments, **options)
-    except module.LocalError as error:
+        return getattr(commands, name)(*arguments, **options)
+    except commands.LocalError as error:
         refuse(CommandCode.LOCAL_FAILED, error.message, error.remedy)

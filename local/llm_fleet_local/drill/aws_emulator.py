@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet_local.aws.client import LocalAws
+from llm_fleet_local.command.project import LocalError
 from llm_fleet_local.drill.bundle import Bundle, fetch, prove
 from llm_fleet_local.drill.cluster_view import ClusterView, FileSystem, Group, Instance
 from llm_fleet_local.drill.parallelcluster.view import ParallelClusterView
-
-if TYPE_CHECKING:
-    import aws_cdk as cdk
-
+from llm_fleet_stacks.synth import app_context, recommended_context, use_node_of_environment
 
 _IS_CLUSTER = "for a cluster of AWS ParallelCluster"
 """Part of the stack description of such a cluster in the AWS emulator."""
 
 
-class NotDeployed(Exception):
-    """The fleet could not be deployed; the message is the AWS emulator's report."""
+class NotDeployed(LocalError):
+    """The fleet could not be deployed; the message has the AWS emulator's report."""
 
 
 class AwsEmulator:
@@ -53,31 +52,25 @@ class AwsEmulator:
         """Return a boto3 client with all permissions."""
         return self._aws.client(service)
 
-    def deploy(self, fleet_file: Path) -> None:
-        """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`."""
-        from llm_fleet.fleet_file.load import load_fleet  # imports the CDK: only when needed
+    def deploy(self, fleet_file: Path, fleet: Fleet | None = None) -> None:
+        """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`.
 
-        fleet = load_fleet(fleet_file)
+        `fleet`: instead of the content of `fleet_file`. Feature flags are those of the nearest cdk.json.
+        """
+        fleet = fleet or load_fleet(fleet_file)
         self._aws.region = fleet.region
-
-        def make(app: cdk.App) -> None:
-            from llm_fleet_stacks.fleet_stacks import FleetStacks
-
-            FleetStacks.make(app, fleet, account=self._aws.account)
-
-        self.deploy_app(make)
-
-    def deploy_app(self, make: Callable[[cdk.App], None]) -> None:
-        """Deploy the stacks that `make` puts into an app. Raises `NotDeployed`."""
         if not self._is_bootstrapped:
             self._aws.bootstrap()
             self._is_bootstrapped = True
         with TemporaryDirectory(prefix="drill-synth-") as folder:
-            assembly = _synthesize(make, Path(folder, "cdk.out"))
+            assembly = _synthesize(fleet, fleet_file, self._aws.account, Path(folder, "cdk.out"))
             self._hashes |= _content_hashes(assembly)
             report = self._aws.deploy(assembly)
         if not report.succeeded:
-            raise NotDeployed(str(report))
+            raise NotDeployed(
+                f"the fleet cannot be deployed to the AWS emulator: {report}",
+                "fix what the report names; `llm-fleet local deploy` shows the same deployment in detail",
+            )
 
     def clusters(self) -> list[str]:
         """Return the names of the clusters that exist."""
@@ -136,14 +129,14 @@ class AwsEmulator:
         return bundle, prove(bundle, known)
 
 
-def _synthesize(make: Callable[[cdk.App], None], to: Path) -> Path:
-    from tools.synth_environment import cdk_context, use_project_node
+def _synthesize(fleet: Fleet, fleet_file: Path, account: str, to: Path) -> Path:
+    use_node_of_environment()
+    import aws_cdk as cdk  # Only when needed: it takes a second.
 
-    use_project_node()
-    import aws_cdk as cdk
+    from llm_fleet_stacks.fleet_stacks import FleetStacks
 
-    app = cdk.App(context=cdk_context(), outdir=str(to))
-    make(app)
+    app = cdk.App(context=app_context(fleet_file.resolve().parent) or recommended_context(), outdir=str(to))
+    FleetStacks.make(app, fleet, account=account)
     app.synth()
     return to
 

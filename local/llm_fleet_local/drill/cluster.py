@@ -10,6 +10,7 @@ from secrets import token_hex
 from typing import Any
 
 from llm_fleet.catalog.hyperpod import facts_of
+from llm_fleet_local.command.project import LocalError
 from llm_fleet_local.drill.aws_emulator import AwsEmulator
 from llm_fleet_local.drill.bundle import Bundle
 from llm_fleet_local.drill.cluster_view import ClusterView, FileSystem, Instance
@@ -167,10 +168,12 @@ class DrillCluster:
             return None
 
     def instance(self, name: str) -> Instance:
-        """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `KeyError`."""
+        """Return the instance called `name`, e.g. `workers-1`, or with that host name. Raises `LocalError`."""
         found = [one for one in self.view.instances if name in (one.name, one.host_name)]
         if not found:
-            raise KeyError(f"unknown node {name}; allowed: {', '.join(one.name for one in self.view.instances)}")
+            raise LocalError(
+                f"unknown node {name}", f"choose one of {', '.join(one.name for one in self.view.instances)}"
+            )
         return found[0]
 
     def node(self, name: str) -> Node:

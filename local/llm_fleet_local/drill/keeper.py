@@ -7,29 +7,32 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from llm_fleet_local.command.project import LocalError
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import DrillFleet
 from llm_fleet_local.drill.journal import Entry
 from llm_fleet_local.drill.platforms.recovery import Recovery
 from llm_fleet_local.drill.report.collect import collect, write
 from llm_fleet_local.drill.report.text import summary
-from llm_fleet_local.drill.session import open_cluster
+from llm_fleet_local.drill.session import errors_reported, open_cluster
 from llm_fleet_local.drill.talk import Say, listen
-from llm_fleet_local.drill.work_folder import work_folder
 
 READY, FAILED = "ready", "failed"
 
 
-def place() -> Path:
-    """Return the path of the keeper's socket."""
-    return work_folder() / "keeper.sock"
+def place(work: Path) -> Path:
+    """Return the path of the keeper's socket in the drill's folder `work`."""
+    return work / "keeper.sock"
 
 
 class Keeper:
     """Starts one cluster and keeps it until a request to end."""
 
-    def __init__(self, fleet_file: Path, *, workers: int | None, backend: str) -> None:
+    def __init__(self, drilled: DrillFleet, work: Path, *, backend: str) -> None:
         """The arguments of `open_cluster`."""
-        self._open = lambda: open_cluster(fleet_file, workers=workers, backend=backend, listener=self._hear)
+        self._place = place(work)
+        self._open = lambda: open_cluster(drilled, work, backend=backend, listener=self._hear)
+        self._error: LocalError | None = None
         self._entries: list[Entry] = []
         self._news = threading.Condition()
         self._end = threading.Event()
@@ -37,18 +40,19 @@ class Keeper:
 
     def run(self) -> int:
         """Keep the cluster until a request to end; return the exit code."""
-        server = listen(place(), self._answer)
+        server = listen(self._place, self._answer)
         threading.Thread(target=server.serve_forever, name="answers", daemon=True).start()
         try:
-            with self._open() as cluster:
+            with errors_reported(), self._open() as cluster:
                 self._cluster = cluster
                 self._bring_up(cluster)
                 self._end.wait()
         except BaseException as error:
-            self._hear(Entry(0, FAILED, "", f"{type(error).__name__}: {error}"))
+            self._error = _as_reported(error)
+            self._hear(Entry(0, FAILED, "", str(error)))
             raise
         finally:
-            place().unlink(missing_ok=True)
+            self._place.unlink(missing_ok=True)
             server.shutdown()
         return 0
 
@@ -58,7 +62,7 @@ class Keeper:
             cluster.boot()
             cluster.bring_up()
         except AssertionError as error:
-            cluster.journal.note(FAILED, str(error))
+            cluster.journal.note(FAILED, f"{error}\nthe nodes are kept")
             return
         cluster.journal.note(READY, "the cluster is up")
         with Recovery(cluster):
@@ -77,8 +81,7 @@ class Keeper:
             self._end.set()
             return 0
         if self._cluster is None:
-            say("the cluster is not up yet")
-            return 1
+            raise LocalError("the cluster is not up yet", "run the command again later")
         return _VERBS[verb](self._cluster, arguments, say)
 
     def _follow(self, say: Say) -> int:
@@ -90,9 +93,17 @@ class Keeper:
                 fresh = self._entries[sent:]
             for entry in fresh:
                 sent += 1
+                if entry.what == FAILED and self._error is not None:
+                    raise self._error
                 say(f"{entry.node}: {entry.text}" if entry.node else entry.text)
                 if entry.what in (READY, FAILED):
                     return int(entry.what == FAILED)
+
+
+def _as_reported(error: BaseException) -> LocalError:
+    if isinstance(error, LocalError):
+        return error
+    return LocalError(f"{type(error).__name__}: {error}", "read keeper.log in the drill's folder")
 
 
 def _run(cluster: DrillCluster, names: list[str], say: Say) -> int:

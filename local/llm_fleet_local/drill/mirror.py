@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,16 +15,16 @@ from urllib.parse import urlparse
 from llm_fleet.cli.mirror.locked_file import LockedFile, lock_text
 from llm_fleet_local.aws.server import client_environment
 from llm_fleet_local.drill.aws_emulator import AwsEmulator, NotDeployed
-from tools import training_environment
+from llm_fleet_local.drill.work_folder import download_folder
 
+_WHEELS_OF_CHECKOUT = Path(__file__).parents[3] / ".tools" / "wheels"
 _CLI = "import sys; from llm_fleet.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
     """Add missing wheels that `manifest` pins to its mirror; return the number of pinned wheels.
 
-    They are read from `.tools/wheels`, to which `make` downloads them. Other types of files are not added.
-    Raises `NotDeployed` with the output of the command.
+    They are downloaded once per user. Other types of files are not added. Raises `NotDeployed`.
     """
     uri: str | None = manifest["downloads"].get("mirror_s3_uri")
     wheels = [_locked(entry) for entry in manifest["downloads"]["files"] if entry["kind"] == "wheel"]
@@ -35,8 +36,8 @@ def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
     with TemporaryDirectory(prefix="drill-mirror-") as folder:
         lock = Path(folder, "wheels.lock.json")
         lock.write_text(lock_text(wheels), encoding="utf-8")
-        cache = _cache(wheels, Path(folder, "cache"))
-        command = ["mirror", "build", "--lock", str(lock), "--to", uri, "--cache", str(cache)]
+        _take_from_checkout(wheels)
+        command = ["mirror", "build", "--lock", str(lock), "--to", uri, "--cache", str(download_folder())]
         variables = client_environment(aws.endpoint, account="", region=manifest["region"])
         done = subprocess.run(
             [sys.executable, "-c", _CLI, *command],
@@ -46,21 +47,29 @@ def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
             check=False,
         )
     if done.returncode:
-        raise NotDeployed(f"llm-fleet {' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+        raise NotDeployed(
+            f"llm-fleet {' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}",
+            f"allow these downloads, or put the files into {download_folder()}, each in a folder that is named as its "
+            "sha256 in the lock file",
+        )
     return len(wheels)
 
 
-def _cache(wheels: list[LockedFile], folder: Path) -> Path:
-    """Copy local wheels to a folder in the layout of the command's download cache; return the folder."""
-    names = [wheel.key.rpartition("/")[2] for wheel in wheels]
-    if not all((training_environment.WHEELS / name).is_file() for name in names):
-        training_environment.fetch()
-    for wheel, name in zip(wheels, names, strict=True):
-        target, source = folder / wheel.key, training_environment.WHEELS / name
-        target.parent.mkdir(parents=True)
-        if source.is_file():
-            target.symlink_to(source)
-    return folder
+def _take_from_checkout(wheels: list[LockedFile]) -> None:
+    """Link or copy the wheels that `make setup` has downloaded with pip, which reads the machine's package settings."""
+    for wheel in wheels:
+        target = download_folder() / wheel.key
+        source = _WHEELS_OF_CHECKOUT / target.name
+        if source.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                target.hardlink_to(source)
+            except FileExistsError:  # another drill has linked it meanwhile
+                continue
+            except OSError:  # another file system
+                draft = target.with_name(f".{target.name}.{os.getpid()}")
+                shutil.copyfile(source, draft)
+                draft.rename(target)
 
 
 def _locked(entry: dict[str, Any]) -> LockedFile:

@@ -2,8 +2,8 @@
 
 The two are in different network namespaces, which share only the file system:
 
-    python -m llm_fleet_local.drill.relay 10.66.0.1:80 /run/…/aws.sock        inside the drill's network
-    python -m llm_fleet_local.drill.relay /run/…/aws.sock 127.0.0.1:40123     on the machine
+    python -m llm_fleet_local.drill.relay 10.66.0.1:80 ./aws.sock        inside the drill's network
+    python -m llm_fleet_local.drill.relay ./aws.sock 127.0.0.1:40123     on the machine
 """
 
 import asyncio
@@ -55,7 +55,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 def _is_path(place: str) -> bool:
-    return place.startswith("/")
+    return "/" in place
 
 
 if __name__ == "__main__":

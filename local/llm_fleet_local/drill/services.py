@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from urllib.parse import urlparse
 
 from llm_fleet_local.drill.nodes.backend import Backend
 
 _PORT = 5000
-_ROOT = Path(__file__).parents[2]
+_SOCKET = "./aws.sock"
+"""In the cluster's folder, in which both relays run: the path of a socket may have at most 107 bytes."""
 
 
 class Services:
@@ -34,19 +34,20 @@ class Services:
 
     def start(self) -> None:
         """Start the servers. Those in the network end with it, the others with `stop`."""
-        logs = self._backend.folder / "logs"
+        folder = self._backend.folder
+        logs = folder / "logs"
         logs.mkdir(parents=True, exist_ok=True)
-        socket = str(self._backend.folder / "aws.sock")
         relay = [sys.executable, "-m", "llm_fleet_local.drill.relay"]
         with (logs / "relay-outside.log").open("ab") as log:
             self._outside = subprocess.Popen(
                 # This process ends with the drill, also if the drill is killed.
-                ["setpriv", "--pdeathsig", "KILL", *relay, socket, f"127.0.0.1:{self._aws.port}"],
-                cwd=_ROOT,
+                ["setpriv", "--pdeathsig", "KILL", *relay, _SOCKET, f"127.0.0.1:{self._aws.port}"],
+                cwd=folder,
                 stdout=log,
                 stderr=log,
             )
-        self._backend.network.start(*relay, f"{self.address}:{_PORT}", socket, log=logs / "relay-inside.log", cwd=_ROOT)
+        inside = (*relay, f"{self.address}:{_PORT}", _SOCKET)
+        self._backend.network.start(*inside, log=logs / "relay-inside.log", cwd=folder)
 
     def stop(self) -> None:
         """Stop the servers outside the network."""

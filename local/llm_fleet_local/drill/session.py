@@ -2,57 +2,46 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, cast
 
-import yaml
-
-from llm_fleet_local.drill.aws_emulator import AwsEmulator, NotDeployed
+from llm_fleet_local.command.project import LocalError
+from llm_fleet_local.drill.aws_emulator import AwsEmulator
+from llm_fleet_local.drill.bundle import WrongBundle
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import DrillFleet
 from llm_fleet_local.drill.journal import Entry, Journal
 from llm_fleet_local.drill.nodes.choose import make_backend
-from llm_fleet_local.drill.variant import write_variant
-from llm_fleet_local.drill.work_folder import work_folder
-
-FLEET = Path(__file__).parents[3] / "examples" / "hyperpod-drill.yaml"
-"""The default fleet file."""
+from llm_fleet_local.drill.nodes.node import NodeError
+from llm_fleet_local.drill.work_folder import give, make_folder
 
 
 @contextmanager
 def open_cluster(
-    fleet_file: Path = FLEET,
-    *,
-    workers: int | None = None,
-    backend: str = "auto",
-    listener: Callable[[Entry], None] = lambda _: None,
+    drilled: DrillFleet, work: Path, *, backend: str = "auto", listener: Callable[[Entry], None] = lambda _: None
 ) -> Generator[DrillCluster]:
-    """Deploy the fleet to an AWS emulator and yield its first cluster; its nodes are not booted yet.
+    """Deploy the fleet to an AWS emulator and yield its HyperPod cluster; its nodes are not booted yet.
 
-    `workers`: number of workers, instead of the fleet file's. `listener` gets the events.
+    `work`: the folder of the drill. `listener` gets the events.
     """
-    journal = Journal(run_folder() / "journal.jsonl", listener)
-    with TemporaryDirectory(prefix="drill-fleet-") as folder, AwsEmulator() as aws:
-        if first_kind(fleet_file) == "parallelcluster":
-            raise NotDeployed(f"{fleet_file} has a ParallelCluster, which only `show` and the scenarios support")
-        journal.note("deploy", f"deploying {fleet_file.name} to the AWS emulator")
-        aws.deploy(fleet_file if workers is None else write_variant(fleet_file, Path(folder), workers=workers))
-        with open_on(aws, aws.clusters()[0], journal, backend=backend) as cluster:
+    journal = Journal(run_folder(work) / "journal.jsonl", listener)
+    with AwsEmulator() as aws:
+        journal.note("deploy", f"deploying {drilled.file.name} to the AWS emulator")
+        aws.deploy(drilled.file, drilled.fleet)
+        with open_on(aws, drilled.cluster_name, journal, work, backend=backend) as cluster:
             yield cluster
 
 
 @contextmanager
 def open_on(
-    aws: AwsEmulator, name: str, journal: Journal, *, backend: str = "auto", variant: str = "slurm"
+    aws: AwsEmulator, name: str, journal: Journal, work: Path, *, backend: str = "auto", variant: str = "slurm"
 ) -> Generator[DrillCluster]:
     """Yield the cluster `name`, which is deployed to `aws`; its nodes are not booted yet."""
     say = partial(_note, journal)
-    with make_backend(backend, subnet=aws.subnet(name), variant=variant, say=say) as made:
+    with make_backend(work, backend, subnet=aws.subnet(name), variant=variant, say=say) as made:
         cluster = DrillCluster(aws, name, made, journal)
         journal.note("deployed", cluster.proof[-1])
         try:
@@ -61,25 +50,31 @@ def open_on(
             cluster.services.stop()
 
 
+@contextmanager
+def errors_reported() -> Generator[None]:
+    """Raise errors of nodes and of the bundle as `LocalError`."""
+    try:
+        yield
+    except (NodeError, WrongBundle) as error:
+        remedy = "fix what the message names, and remove what is left with `llm-fleet local drill sweep`"
+        raise LocalError(f"the drill failed: {error}", remedy) from error
+
+
 def _note(journal: Journal, text: str) -> None:
     journal.note("machine", text)
 
 
-def first_kind(fleet_file: Path) -> str:
-    """Return the `kind` of the fleet's first cluster, empty if the file does not set it."""
-    fleet = cast("dict[str, dict[str, dict[str, Any]]]", yaml.safe_load(fleet_file.read_text(encoding="utf-8")))
-    return next((str(cluster.get("kind", "")) for cluster in fleet.get("clusters", {}).values()), "")
-
-
-def run_folder() -> Path:
+def run_folder(work: Path) -> Path:
     """Return a new folder for the files of a run, also for runs that begin in the same second."""
-    first = work_folder() / "runs" / time.strftime("%Y%m%d-%H%M%S")
-    first.parent.mkdir(parents=True, exist_ok=True)
-    for number in itertools.count():
-        folder = first.with_name(f"{first.name}.{number}") if number else first
+    first = work / "runs" / time.strftime("%Y%m%d-%H%M%S")
+    make_folder(first.parent)
+    number, folder = 0, first
+    while True:
         try:
             folder.mkdir()
         except FileExistsError:
-            continue
-        return folder
-    raise AssertionError("there is always a next number")
+            number += 1
+            folder = first.with_name(f"{first.name}.{number}")
+        else:
+            give(folder)
+            return folder

@@ -1,4 +1,4 @@
-"""`make drill`: starts a cluster, trains a model while a node is lost and replaced, and reports the results."""
+"""The demonstration: starts a cluster, trains a model while a node is lost and replaced, and reports the results."""
 
 from __future__ import annotations
 
@@ -8,25 +8,29 @@ from rich.console import Console
 
 from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import DrillFleet
 from llm_fleet_local.drill.live import LiveView
 from llm_fleet_local.drill.nodes.node import NodeError
 from llm_fleet_local.drill.parallelcluster.show import show as show_parallelcluster
 from llm_fleet_local.drill.report.collect import collect, write
 from llm_fleet_local.drill.report.text import summary
-from llm_fleet_local.drill.session import first_kind, open_cluster
+from llm_fleet_local.drill.session import open_cluster
 from llm_fleet_local.drill.training.outcome import Training
-from llm_fleet_local.drill.training.story import lose_a_worker, run_of, train_and_lose_a_worker
+from llm_fleet_local.drill.training.story import lose_a_worker, train_and_lose_a_worker
 
 
-def show(fleet_file: Path, *, workers: int | None, backend: str, console: Console) -> int:
-    """Run the demonstration with its own cluster; return the exit code. A ParallelCluster has its own demonstration."""
-    if first_kind(fleet_file) == "parallelcluster":
-        return show_parallelcluster(fleet_file, backend=backend, console=console)
-    view, trains = LiveView(console), run_of(fleet_file)
-    with view, open_cluster(fleet_file, workers=workers, backend=backend, listener=view.hear) as cluster:
+def show(drilled: DrillFleet, work: Path, *, backend: str, console: Console) -> int:
+    """Run the demonstration with its own cluster; return the exit code. A ParallelCluster has its own demonstration.
+
+    Raises `LocalError` if there are too few workers to train.
+    """
+    if not drilled.is_hyperpod:
+        return show_parallelcluster(drilled, work, backend=backend, console=console)
+    view, trains = LiveView(console), drilled.run
+    with view, open_cluster(drilled, work, backend=backend, listener=view.hear) as cluster:
         view.watch(cluster)
         verdict, training = _report(cluster, trains)
-        run = collect(cluster, title=f"Drill of {fleet_file.name}", verdict=verdict, training=training)
+        run = collect(cluster, title=f"Drill of {drilled.file.name}", verdict=verdict, training=training)
         page = write(run, cluster.journal.folder)
     console.rule("how it went", align="left")
     for line in summary(run):

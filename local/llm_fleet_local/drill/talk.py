@@ -9,32 +9,53 @@ from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from typing import Any
 
+from llm_fleet_local.command.project import LocalError
+from llm_fleet_local.drill.socket_name import short_name
+
 Say = Callable[[str], None]
 Answer = Callable[[Sequence[str], Say], int]
 """Handles a request, its words, with a function that sends a line to the client; returns the exit code."""
 
 
-class NoOneThere(Exception):
-    """No process that keeps a cluster is running."""
-
-
 def ask(place: Path, words: Sequence[str], say: Say) -> int:
     """Send `words` to the server at `place`, pass each line of the answer to `say`, and return the exit code.
 
-    Raises `NoOneThere`.
+    Raises `LocalError`: that of the server, or if there is no server.
     """
     with socket.socket(socket.AF_UNIX) as connection:
-        try:
-            connection.connect(str(place))
-        except OSError as error:
-            raise NoOneThere(str(place)) from error
+        _connect(connection, place)
         connection.sendall(json.dumps(list(words)).encode() + b"\n")
         for line in connection.makefile(encoding="utf-8"):
             entry: dict[str, Any] = json.loads(line)
+            if "error" in entry:
+                raise LocalError(*entry["error"])
             if "exit" in entry:
                 return int(entry["exit"])
             say(str(entry["line"]))
-    raise NoOneThere("the process that keeps the cluster ended before it answered")
+    raise LocalError(
+        "the process that keeps the cluster ended before it answered",
+        f"read {place.with_name('keeper.log')}, and remove what it left with `llm-fleet local drill sweep`",
+    )
+
+
+def _connect(connection: socket.socket, place: Path) -> None:
+    try:
+        with short_name(place) as name:
+            connection.connect(name)
+    except PermissionError as error:
+        raise LocalError("another user has started the cluster of the drill", "run the command as root") from error
+    except OSError as error:
+        raise LocalError("no cluster of the drill is up", "start one with `llm-fleet local drill up`") from error
+
+
+def is_listening(place: Path) -> bool:
+    """Return whether a process answers at `place`."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            _connect(connection, place)
+        except LocalError:
+            return False
+        return True
 
 
 def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
@@ -45,20 +66,23 @@ def listen(place: Path, answer: Answer) -> ThreadingUnixStreamServer:
 
         def handle(self) -> None:
             """Answer it."""
-            words: list[str] = json.loads(self.rfile.readline())
+            request = self.rfile.readline()
+            if not request:
+                return
 
             def send(**entry: object) -> None:
                 self.wfile.write(json.dumps(entry).encode() + b"\n")
                 self.wfile.flush()
 
             try:
-                code = answer(words, lambda line: send(line=line))
+                send(exit=answer(json.loads(request), lambda line: send(line=line)))
+            except LocalError as error:
+                send(error=[error.message, error.remedy])
             except Exception as error:
-                send(line=f"{type(error).__name__}: {error}")
-                code = 1
-            send(exit=code)
+                send(error=[f"{type(error).__name__}: {error}", "read the logs of the nodes with `shell`"])
 
     place.unlink(missing_ok=True)
-    server = ThreadingUnixStreamServer(str(place), Handler)
-    server.daemon_threads = True
+    with short_name(place) as name:
+        server = ThreadingUnixStreamServer(name, Handler)
+    server.daemon_threads = False  # Answers are complete before the process ends.
     return server

@@ -10,10 +10,9 @@ from llm_fleet_local.drill import session
 
 
 def test_each_of_several_runs_in_one_second_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(session, "work_folder", lambda: tmp_path)
     monkeypatch.setattr(time, "strftime", _moment)
     with ThreadPoolExecutor(8) as runs:
-        made = [run.result() for run in [runs.submit(session.run_folder) for _ in range(40)]]
+        made = [run.result() for run in [runs.submit(session.run_folder, tmp_path) for _ in range(40)]]
     assert len(set(made)) == 40
     assert {one.name for one in made} == {"20261122-164348", *(f"20261122-164348.{n}" for n in range(1, 40))}
 

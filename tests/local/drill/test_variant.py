@@ -7,13 +7,13 @@ import pytest
 import yaml
 
 from llm_fleet.fleet_file.load import load_fleet
-from llm_fleet_local.drill.session import FLEET
+from llm_fleet_local.drill.fleet import EXAMPLE
 from llm_fleet_local.drill.variant import write_variant
 
 
 @pytest.mark.parametrize("packages", [None, ("packaging",), ()])
 def test_each_variant_can_be_deployed(tmp_path: Path, packages: tuple[str, ...] | None):
-    written = write_variant(FLEET, tmp_path, workers=1, packages=packages)
+    written = write_variant(EXAMPLE, tmp_path, workers=1, packages=packages)
     load_fleet(written)
     cluster: dict[str, Any] = yaml.safe_load(written.read_text())["clusters"]["train"]
     assert cluster["groups"]["workers"]["count"] == 1

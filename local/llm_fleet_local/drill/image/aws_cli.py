@@ -5,10 +5,9 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-_CHECKOUT = Path(__file__).parents[4]
+from uv import find_uv_bin
 
 
 def fetch_aws_cli(pins: Path, target: Path, python: str) -> None:
@@ -18,9 +17,9 @@ def fetch_aws_cli(pins: Path, target: Path, python: str) -> None:
     """
     subprocess.run(
         [
-            *_installer(),
-            "--quiet",
+            *(find_uv_bin(), "pip", "install", "--quiet"),
             f"--target={target}",
+            f"--python-platform={platform.machine()}-manylinux_2_28",
             f"--python-version={python}",
             "--only-binary=:all:",
             "--no-deps",
@@ -28,15 +27,7 @@ def fetch_aws_cli(pins: Path, target: Path, python: str) -> None:
             f"--requirement={pins}",
         ],
         check=True,
+        capture_output=True,
+        text=True,
     )
     shutil.rmtree(target / "awscli" / "examples")  # of its manual, 26 MB
-
-
-def _installer() -> list[str]:
-    """Return the command that installs packages for another Python into a folder: uv (from `make setup`) or pip."""
-    own = _CHECKOUT / ".tools" / "uv" / "bin" / "uv"
-    uv = str(own) if own.exists() else shutil.which("uv")
-    machine = platform.machine()
-    if uv:
-        return [uv, "pip", "install", f"--python-platform={machine}-manylinux_2_28"]
-    return [sys.executable, "-m", "pip", "install", f"--platform=manylinux2014_{machine}"]

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from llm_fleet_local.command.project import LocalError
 from llm_fleet_local.drill.image.aws_cli import fetch_aws_cli
 from llm_fleet_local.drill.image.distribution import Distribution, distributions
 from llm_fleet_local.drill.image.prerequisites import provide
@@ -33,7 +34,7 @@ _ALONE = ("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--k
 VARIANTS = ("slurm", "bare")
 
 
-class ImageError(RuntimeError):
+class ImageError(LocalError):
     """An image could not be built; the message has the last lines of the build's output."""
 
 
@@ -64,7 +65,7 @@ class Images:
         A killed build leaves no incomplete image.
         """
         if variant not in VARIANTS:
-            raise ImageError(f"unknown image {variant!r}; allowed: {', '.join(VARIANTS)}")
+            raise ImageError(f"unknown image {variant!r}", f"choose one of {', '.join(VARIANTS)}")
         release = distributions()[distribution]
         base_key, slurm_key = recipe_keys(release)
         with self._alone():
@@ -88,7 +89,13 @@ class Images:
 
     def _build_base(self, release: Distribution, out: Path) -> None:
         provide("mmdebstrap", "unshare", say=self._say)
-        fetch_aws_cli(RECIPE / "aws-cli.txt", out / "extra" / "opt" / "aws-cli", release.python)
+        try:
+            fetch_aws_cli(RECIPE / "aws-cli.txt", out / "extra" / "opt" / "aws-cli", release.python)
+        except subprocess.CalledProcessError as error:
+            raise ImageError(
+                f"uv cannot install the AWS CLI into the image: {error.stderr.strip()}",
+                "allow access to PyPI, or configure uv to use your package index",
+            ) from error
         _run_layer("base", out, release.suite, *release.sources)
 
     def _build_slurm(self, base: Path, out: Path) -> None:
@@ -121,7 +128,7 @@ def _digest(parts: Iterable[str], additional: Iterable[str]) -> str:
         place = RECIPE / part
         files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
         for path in files:
-            head = f"{path.relative_to(RECIPE)} {path.stat().st_mode & 0o111:o} {path.stat().st_size}\n"
+            head = f"{path.relative_to(RECIPE)} {bool(path.stat().st_mode & 0o100)} {path.stat().st_size}\n"
             digest.update(head.encode() + path.read_bytes())
     for line in additional:
         digest.update(line.encode() + b"\n")
@@ -130,7 +137,6 @@ def _digest(parts: Iterable[str], additional: Iterable[str]) -> str:
 
 def _run_layer(kind: str, out: Path, *arguments: str) -> None:
     log = out.parent / f"{out.name.removeprefix('.building-')}.log"
-
     with open(log, "wb") as file:
         done = subprocess.run(
             [*_ALONE, str(_LAYER), kind, str(RECIPE), str(out), *arguments],
@@ -141,4 +147,7 @@ def _run_layer(kind: str, out: Path, *arguments: str) -> None:
         )
     if done.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
-        raise ImageError(f"the image layer was not built, see {log}:\n{tail}")
+        raise ImageError(
+            f"the image layer was not built, see {log}:\n{tail}",
+            "allow access to the package archive, or set LLM_FLEET_DRILL_DEBIAN_MIRROR to the address of a mirror",
+        )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from llm_fleet_local.drill.nodes.control_groups import ControlGroups, remove_empty_top
 from llm_fleet_local.drill.nodes.processes import start_time
+from llm_fleet_local.drill.work_folder import make_folder
 
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 """How the kernel writes spaces, tabs, newlines and backslashes in paths of mounts."""
@@ -39,7 +40,7 @@ class ClusterRecord:
 def new_cluster(work: Path, engine: str = "") -> tuple[str, Path]:
     """Create a folder for a new cluster, which has its record from the beginning; return its name and folder."""
     clusters = work / "clusters"
-    clusters.mkdir(parents=True, exist_ok=True)
+    make_folder(clusters)
     name = secrets.token_hex(4)
     draft = clusters / f".{name}"
     draft.mkdir()

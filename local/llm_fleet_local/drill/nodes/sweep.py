@@ -7,13 +7,12 @@ from pathlib import Path
 
 from llm_fleet_local.drill.nodes.cluster_record import ClusterRecord, clear, records
 from llm_fleet_local.drill.nodes.docker_engine import clear_containers, find_engine
-from llm_fleet_local.drill.work_folder import work_folder
 
 
-def sweep(work: Path | None = None, say: Callable[[str], None] = lambda _: None) -> list[str]:
-    """Remove the clusters in `work` (default: the drill's folder) whose drill has ended; return a line for each."""
+def sweep(work: Path, say: Callable[[str], None] = lambda _: None) -> list[str]:
+    """Remove the clusters in `work` whose drill has ended; return a line for each."""
     done: list[str] = []
-    for record, folder in records(work or work_folder()):
+    for record, folder in records(work):
         if not record.is_owned():
             done.append(_clear(record, folder))
             say(done[-1])

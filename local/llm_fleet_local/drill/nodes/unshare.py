@@ -36,7 +36,10 @@ class UnshareBackend(ClusterNodes[UnshareNode]):
     ) -> None:
         """Create the cluster's folder and network, and no node yet. Raises `MissingPrerequisite` without root."""
         if os.geteuid() != 0:
-            raise MissingPrerequisite("nodes on plain Linux need root: run the drill as root, or use --backend docker")
+            raise MissingPrerequisite(
+                "the drill creates namespaces and mounts for its nodes, which requires root",
+                'run it as root, e.g. `sudo "$(command -v llm-fleet)" local drill`, or add --backend docker',
+            )
         provide("unshare", "nsenter", "setpriv", "ip", say=say)
         sweep(work, say)
         _allow_watchers()

@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from llm_fleet_local.drill.image.prerequisites import APART, MissingPrerequisite
 from llm_fleet_local.drill.network.cluster_network import JOIN, ClusterNetwork
 from llm_fleet_local.drill.nodes.backend import NodePlan
 from llm_fleet_local.drill.nodes.control_groups import ControlGroups, is_legacy
 from llm_fleet_local.drill.nodes.inside import inside
 from llm_fleet_local.drill.nodes.node import CommandError, Done, NodeError
 from llm_fleet_local.drill.nodes.processes import Started, kill_session
+from llm_fleet_local.drill.socket_name import short_name
 
 BOOT = Path(__file__).with_name("boot.sh")
 BOOT_DEADLINE = 180.0
@@ -29,7 +31,6 @@ SHUT_DOWN_DEADLINE = 20.0
 """Seconds in which services must end before the node is powered off."""
 _HALT = signal.SIGRTMIN + 4
 """Signal at which systemd ends all services and then itself, see systemd(1)."""
-_NAMESPACES = ("--cgroup", "--mount", "--uts", "--ipc", "--net", "--pid")
 _ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup")
 _CAPABILITIES = "--bounding-set=-sys_time,-sys_module,-sys_rawio"
 """Capabilities that root does not have on a node, because they would affect the machine. Also in boot.sh."""
@@ -189,7 +190,14 @@ class UnshareNode:
             (self._folder / part).mkdir()
         layers = ":".join(map(str, self._layers))
         options = f"lowerdir={layers},upperdir={self._folder / 'upper'},workdir={self._folder / 'work'}"
-        subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", str(self._folder / "root")], check=True)
+        mount = ["mount", "-t", "overlay", "-o", options, "overlay", str(self._folder / "root")]
+        done = subprocess.run(mount, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise MissingPrerequisite(
+                f"{self._folder} cannot be mounted as an overlay: {done.stderr.strip()}",
+                "set LLM_FLEET_LOCAL_FOLDER to a folder on a local file system, e.g. ext4 or xfs: an overlay, as in a "
+                "container, cannot hold another one",
+            )
         identity = hashlib.md5(os.urandom(16), usedforsecurity=False).hexdigest()
         for path, text in (("etc/hostname", self.name), ("etc/machine-id", identity)):
             (self._folder / "root" / path).write_text(f"{text}\n")
@@ -216,8 +224,7 @@ class UnshareNode:
         groups = [*map(str, self._groups.places), "--"]
         # Debian 13's systemd rejects cgroup v1 without two options; the node has its own "kernel command line".
         legacy = ["SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1", "systemd.unified_cgroup_hierarchy=0"] if is_legacy() else []
-        apart = ["unshare", *_NAMESPACES, "--fork", "--kill-child", "--propagation=private"]
-        return ["bash", str(JOIN), *groups, *apart, "bash", str(BOOT), str(self._folder), *legacy]
+        return ["bash", str(JOIN), *groups, *APART, "--kill-child", "bash", str(BOOT), str(self._folder), *legacy]
 
     def _environment(self) -> dict[str, str]:
         return {
@@ -263,12 +270,8 @@ class _notifications:
         (self._folder / "socket").unlink(missing_ok=True)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.settimeout(0.5)
-        # A socket's path may have at most 107 bytes, and the work folder's may be longer: use its file descriptor.
-        handle = os.open(self._folder, os.O_PATH)
-        try:
-            self._socket.bind(f"/proc/self/fd/{handle}/socket")
-        finally:
-            os.close(handle)
+        with short_name(self._folder / "socket") as name:
+            self._socket.bind(name)
         return self._socket
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""`make drill` of a fleet with a ParallelCluster: starts the cluster, runs jobs, and reports how its nodes started."""
+"""The demonstration of a ParallelCluster: starts the cluster, runs jobs, and reports how its nodes started."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from llm_fleet_local.drill.aws_emulator import AwsEmulator
+from llm_fleet_local.drill.fleet import DrillFleet
 from llm_fleet_local.drill.nodes.choose import make_backend
 from llm_fleet_local.drill.nodes.node import NodeError
 from llm_fleet_local.drill.parallelcluster.cluster import ParallelClusterDrill
@@ -18,7 +19,7 @@ from llm_fleet_local.drill.parallelcluster.view import COMPUTE, LOGIN
 Say = Callable[[str], None]
 
 
-def show(fleet_file: Path, *, backend: str, console: Console) -> int:
+def show(drilled: DrillFleet, work: Path, *, backend: str, console: Console) -> int:
     """Run the demonstration with its own cluster; return the exit code."""
     began = time.monotonic()
 
@@ -26,11 +27,11 @@ def show(fleet_file: Path, *, backend: str, console: Console) -> int:
         console.print(f"{time.monotonic() - began:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True)
 
     with AwsEmulator() as aws:
-        say(f"deploying {fleet_file.name} to the AWS emulator")
-        aws.deploy(fleet_file)
-        view = aws.parallelclusters()[0]
+        say(f"deploying {drilled.file.name} to the AWS emulator")
+        aws.deploy(drilled.file, drilled.fleet)
+        view = next(one for one in aws.parallelclusters() if one.name == drilled.cluster_name)
         say(f"{view.name} is deployed: its configuration passed ParallelCluster's schema and validators")
-        with make_backend(backend, say=say) as made:
+        with make_backend(work, backend, say=say) as made:
             cluster = ParallelClusterDrill(view, made, aws)
             try:
                 _report(cluster, say)

@@ -9,11 +9,13 @@ import pytest
 
 from llm_fleet_local.drill.aws_emulator import AwsEmulator
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import EXAMPLE, read_fleet
 from llm_fleet_local.drill.journal import Journal
 from llm_fleet_local.drill.scenarios.trains import Trains
-from llm_fleet_local.drill.session import FLEET, open_on, run_folder
-from llm_fleet_local.drill.training.story import run_of, train_and_lose_a_worker
+from llm_fleet_local.drill.session import open_on, run_folder
+from llm_fleet_local.drill.training.story import train_and_lose_a_worker
 from llm_fleet_local.drill.variant import write_variant
+from llm_fleet_local.drill.work_folder import prepare_folders
 
 Deploy = Callable[..., AbstractContextManager[DrillCluster]]
 SMALL = ("packaging",)
@@ -35,7 +37,13 @@ def aws() -> Generator[AwsEmulator]:
 
 
 @pytest.fixture(scope="session")
-def deploy(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+def work() -> Path:
+    """The folder of the drill in this checkout."""
+    return prepare_folders(Path(__file__).parent)
+
+
+@pytest.fixture(scope="session")
+def deploy(aws: AwsEmulator, work: Path, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
     """Deploy a fleet file with a number of workers, and open the cluster `name`; no node is booted yet.
 
     `packages` are those of its training environment; `None` for what the file says.
@@ -43,10 +51,10 @@ def deploy(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy
 
     @contextmanager
     def open_cluster(
-        workers: int, fleet: Path = FLEET, name: str = "train", packages: Sequence[str] | None = SMALL
+        workers: int, fleet: Path = EXAMPLE, name: str = "train", packages: Sequence[str] | None = SMALL
     ) -> Generator[DrillCluster]:
         aws.deploy(write_variant(fleet, tmp_path_factory.mktemp("fleet"), workers=workers, packages=packages))
-        with open_on(aws, name, Journal(run_folder() / "journal.jsonl")) as cluster:
+        with open_on(aws, name, Journal(run_folder(work) / "journal.jsonl"), work) as cluster:
             yield cluster
 
     return open_cluster
@@ -70,6 +78,6 @@ def cluster(_shared: DrillCluster) -> Generator[DrillCluster]:
 @pytest.fixture(scope="session")
 def trains(_shared: DrillCluster) -> Trains:
     """The fleet's run, trained on the healthy cluster twice, the second time with the loss of a worker."""
-    found = run_of(FLEET)
+    found = read_fleet(EXAMPLE).run
     assert found is not None
     return Trains(_shared, found[0], train_and_lose_a_worker(_shared, *found))

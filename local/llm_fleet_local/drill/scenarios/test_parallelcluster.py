@@ -52,14 +52,14 @@ def deployed(aws: AwsEmulator, tmp_path_factory: pytest.TempPathFactory) -> Depl
 
 
 @pytest.fixture(scope="module")
-def cluster(aws: AwsEmulator, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
+def cluster(aws: AwsEmulator, work: Path, deployed: Deployed, trains: Trains) -> Generator[ParallelClusterDrill]:
     """The running cluster. Scenarios must leave it healthy.
 
     What jobs train with is on its shared storage from the beginning, as a data repository would bring it: it is the
     one that HyperPod's nodes have built, by the same name.
     """
     view = deployed.deploy()
-    with make_backend(say=lambda _: None) as backend:
+    with make_backend(work, say=lambda _: None) as backend:
         made = ParallelClusterDrill(view, backend, aws)
         ours, theirs = (one.on_machine("/fsx/llm-fleet/environments") for one in (made, trains.cluster))
         shutil.copytree(theirs, ours, symlinks=True, copy_function=os.link)

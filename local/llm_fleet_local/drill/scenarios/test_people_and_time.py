@@ -17,9 +17,9 @@ import yaml
 
 from llm_fleet_local.drill.aws_emulator import AwsEmulator
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import EXAMPLE
 from llm_fleet_local.drill.nodes.node import Node
 from llm_fleet_local.drill.scenarios.conftest import Deploy
-from llm_fleet_local.drill.session import FLEET
 from llm_fleet_local.drill.until import until
 
 _NAME, _BASE, _PASSWORD = "ldap.corp.example", "dc=corp,dc=example", "of the reader"
@@ -256,10 +256,10 @@ def _serve_time(node: Node) -> None:
 
 def _fleet(folder: Path, secret: str) -> Path:
     """The drill's fleet with a directory in place of its own users."""
-    fleet = yaml.safe_load(FLEET.read_text(encoding="utf-8"))
+    fleet = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
     cluster = fleet["clusters"]["train"]
     del cluster["users"], cluster["slurm_accounts"]
-    cluster["downloads"]["lock"] = str(FLEET.parent / cluster["downloads"]["lock"])
+    cluster["downloads"]["lock"] = str(EXAMPLE.parent / cluster["downloads"]["lock"])
     cluster["directory"] = {
         "kind": "ldap",
         "domain": "corp.example",
@@ -271,7 +271,7 @@ def _fleet(folder: Path, secret: str) -> Path:
         "test_user": "lin",
         "sssd_on_image": True,
     }
-    file = folder / FLEET.name
+    file = folder / EXAMPLE.name
     file.write_text(yaml.safe_dump(fleet, sort_keys=False), encoding="utf-8")
     return file
 

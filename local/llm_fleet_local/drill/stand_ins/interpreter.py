@@ -24,7 +24,8 @@ from llm_fleet_local.drill.nodes.node import CommandError, Node
 
 PLACE = "/opt/python-3.11"
 """Its path on nodes."""
-PROGRAM = "python3.11"
+VERSION = "3.11"
+PROGRAM = f"python{VERSION}"
 _WANTED = (3, 11)
 _LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "site-packages", "dist-packages", "config-*", "*.a")
 _ASK = """
@@ -82,8 +83,8 @@ def provide(folder: Path, *, programs: tuple[str, ...] = (sys.executable, "pytho
     found = next((one for one in map(_ask, programs) if one is not None), None)
     if found is None:
         raise MissingPrerequisite(
-            f"nodes train with Python {_WANTED[0]}.{_WANTED[1]}, which this machine does not have: install it, so that "
-            "`python3.11` finds it (python3 of Debian 12, or with uv or pyenv)"
+            f"nodes train with Python {_WANTED[0]}.{_WANTED[1]}, which this machine does not have",
+            "install it, so that `python3.11` finds it (python3 of Debian 12, or with uv or pyenv)",
         )
     place = folder / f"python-3.11-{found.key}"
     if not place.exists():
@@ -103,8 +104,8 @@ def put_on(node: Node) -> None:
         node.run("sh", "-ec", _ON_NODE)
     except CommandError as error:
         raise MissingPrerequisite(
-            f"this machine's Python 3.11 does not run on the nodes, which have Debian 13: {error}; use another "
-            "build of it, e.g. PYTHON=$(uv python find 3.11)"
+            f"this machine's Python 3.11 does not run on the nodes, which have Debian 13: {error}",
+            "use another build of it: install llm-fleet with the Python that `uv python find 3.11` prints",
         ) from error
 
 

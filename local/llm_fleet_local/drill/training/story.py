@@ -1,10 +1,10 @@
-"""The training demonstration of `make drill`: a model is trained twice; a node is lost during the second training."""
+"""The training demonstration of the drill: a model is trained twice; a node is lost during the second training."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.jobs.render_run import training_runs
 from llm_fleet.jobs.settings import TrainingRun
 from llm_fleet.spec.jobs import Backend
@@ -20,13 +20,15 @@ _SECONDS = 300.0
 """Maximum seconds for a stage, on a machine with other work."""
 
 
-def run_of(fleet_file: Path) -> tuple[TrainingRun, Path] | None:
-    """Return the fleet's run that trains on CPUs, with its model's config.json; `None` without one."""
-    fleet = load_fleet(fleet_file)
+def run_of(fleet: Fleet, cluster: str, folder: Path) -> tuple[TrainingRun, Path] | None:
+    """Return the run that trains on CPUs of the cluster, with its model's config.json; `None` without one.
+
+    `cluster`: its key in the fleet. `folder`: the one of the fleet file.
+    """
     for name, run in training_runs(fleet).items():
         config = fleet.jobs[name].config
-        if run.plan.backend is Backend.CPU and config is not None:
-            return run, fleet_file.parent / config
+        if fleet.jobs[name].cluster in (None, cluster) and run.plan.backend is Backend.CPU and config is not None:
+            return run, folder / config
     return None
 
 

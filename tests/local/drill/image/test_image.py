@@ -118,7 +118,7 @@ def test_a_failed_build_reports_the_end_of_its_log(tmp_path: Path, monkeypatch: 
 
 
 def test_an_unknown_variant_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ImageError, match="unknown image 'rich'; allowed: slurm, bare"):
+    with pytest.raises(ImageError, match="unknown image 'rich'; choose one of slurm, bare"):
         Images(tmp_path).provide("rich")
 
 

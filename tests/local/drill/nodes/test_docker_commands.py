@@ -142,6 +142,6 @@ def test_a_machine_without_any_back_end_is_reported_with_the_remedy(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingPrerequisite, match=r"start one, or run the drill as root on Linux"):
-        choose.make_backend("auto")
-    with pytest.raises(MissingPrerequisite, match=r"unknown back end 'vm'; allowed: auto, unshare, docker"):
-        choose.make_backend("vm")
+        choose.make_backend(programs, "auto")
+    with pytest.raises(MissingPrerequisite, match=r"unknown back end 'vm'; choose one of auto, unshare, docker"):
+        choose.make_backend(programs, "vm")

@@ -16,7 +16,7 @@ from llm_fleet_local.drill.nodes.control_groups import TOP, hierarchies
 from llm_fleet_local.drill.nodes.node import NodeError
 from llm_fleet_local.drill.nodes.sweep import sweep
 from llm_fleet_local.drill.nodes.unshare import UnshareBackend
-from llm_fleet_local.drill.work_folder import image_folder
+from llm_fleet_local.drill.work_folder import image_folder, prepare_folders
 
 pytestmark = pytest.mark.root
 
@@ -43,7 +43,7 @@ def image() -> Image:
 @pytest.fixture
 def work() -> Generator[Path]:
     """A work folder separate from the drill's own, so that a cleanup in it finds only clusters of these tests."""
-    folder = image_folder().parent / f"test-{os.getpid()}"
+    folder = prepare_folders(Path(__file__).parent) / f"test-{os.getpid()}"
     yield folder
     subprocess.run(["rm", "-rf", "--one-file-system", str(folder)], check=True)
 
@@ -136,7 +136,7 @@ def test_a_node_that_does_not_boot_is_reported_with_the_reason(image: Image, wor
 
 def test_without_root_the_error_has_the_remedy(image: Image, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(MissingPrerequisite, match=r"run the drill as root, or use --backend docker"):
+    with pytest.raises(MissingPrerequisite, match=r"run it as root, .*, or add --backend docker"):
         UnshareBackend(image, work)
     assert not work.exists()
 

@@ -57,7 +57,7 @@ def test_a_missing_python_version_is_reported_with_the_remedy(tmp_path: Path) ->
     broken.write_text("#!/bin/sh\nexit 127\n")
     broken.chmod(0o755)
     with pytest.raises(
-        MissingPrerequisite, match=r"train with Python 3\.11, which this machine does not have: install it"
+        MissingPrerequisite, match=r"train with Python 3\.11, which this machine does not have; install it"
     ):
         interpreter.provide(tmp_path / "kept", programs=(str(other), str(broken), str(tmp_path / "none")))
     assert not (tmp_path / "kept").exists()

@@ -4,7 +4,8 @@
 set -euo pipefail
 recipe="$1"
 
-cp -R --preserve=mode "${recipe}/files/base/." /
+# Owner and mode do not depend on how llm-fleet was installed.
+tar -C "${recipe}/files/base" --owner=0 --group=0 --mode=u=rwX,go=rX -c . | tar -C / --no-overwrite-dir -x
 
 # Otherwise every node compiles the AWS CLI at its first call.
 python3 -m compileall -q -j 0 /opt/aws-cli

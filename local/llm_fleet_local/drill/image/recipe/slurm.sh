@@ -27,7 +27,7 @@ ln -s "$(dirname "$(dpkg -L slurm-wlm-basic-plugins | grep -m 1 '/slurm-wlm/[^/]
 # The programs read /etc/slurm, which is compiled in; those of the AMI read /opt/slurm/etc.
 rm -rf /etc/slurm
 ln -s /opt/slurm/etc /etc/slurm
-cp -R --preserve=mode "${recipe}/files/slurm/." /
+tar -C "${recipe}/files/slurm" --owner=0 --group=0 --mode=u=rwX,go=rX -c . | tar -C / --no-overwrite-dir -x
 chown -R root:root "${slurm}"
 chown slurm:slurm "${slurm}/etc/slurmdbd.conf.template" "${slurm}/etc/accounting.conf"
 install -d -o slurm -g slurm /var/log/slurm /var/spool/slurmctld /var/spool/slurmd

@@ -1,4 +1,4 @@
-"""Measures how long nodes take to start; `python -m llm_fleet_local.drill bench`.
+"""Measures how long the drill's nodes take to start; `python -m tools.bench.nodes`, as root.
 
 First, the time from the start of the scripts on all nodes to the first srun over all of them, without the training
 environment. Then, the build of that environment, which must not take longer with more nodes.
@@ -6,8 +6,10 @@ environment. Then, the build of that environment, which must not take longer wit
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,32 +19,47 @@ from rich.console import Console
 
 from llm_fleet_local.drill.aws_emulator import AwsEmulator
 from llm_fleet_local.drill.cluster import DrillCluster
+from llm_fleet_local.drill.fleet import EXAMPLE
 from llm_fleet_local.drill.journal import Journal
 from llm_fleet_local.drill.report.collect import collect, write
 from llm_fleet_local.drill.report.model import ENVIRONMENT, Run, ScriptRun, StepRun
 from llm_fleet_local.drill.report.text import summary
 from llm_fleet_local.drill.session import open_on, run_folder
 from llm_fleet_local.drill.variant import write_variant
+from llm_fleet_local.drill.work_folder import prepare_folders
+from tools.synth_environment import ROOT
 
 _COLUMNS = f"{'workers':>8} {'boot':>7} {'first srun':>11} {'all ended':>10} {'one node more':>14}"
 _OF_ENVIRONMENTS = f"{'workers':>8} {'built in':>9} {'all have it':>12} {'verified in':>12}"
 
 
-def bench(
-    fleet_file: Path, workers: Sequence[int], environments: Sequence[int], *, backend: str, console: Console
-) -> int:
+def main() -> int:
+    """Measure the sizes of the command line; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tools.bench.nodes", description=__doc__)
+    parser.add_argument("--fleet", type=Path, default=EXAMPLE, help=f"fleet file (default: {EXAMPLE.name})")
+    parser.add_argument(
+        "--workers", type=int, nargs="*", default=[2, 8, 16, 64], help="numbers of workers, one run each"
+    )
+    words = "numbers of workers for runs that measure the build of the training environment"
+    parser.add_argument("--environments", type=int, nargs="*", default=[2, 8], help=words)
+    given = parser.parse_args()
+    return bench(given.fleet, given.workers, given.environments, console=Console())
+
+
+def bench(fleet_file: Path, workers: Sequence[int], environments: Sequence[int], *, console: Console) -> int:
     """Measure one cluster of each size; print a line for each and the slowest paths. Return the exit code.
 
     `environments`: sizes of the clusters on which the training environment is built.
     """
-    folder = run_folder()
+    work = prepare_folders(ROOT)
+    folder = run_folder(work)
     console.print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n{_COLUMNS}", highlight=False)
     measured: dict[int, Run] = {}
     with AwsEmulator() as aws:
         for count in workers:
-            measured[count] = _measure(aws, fleet_file, count, backend, folder / str(count), packages=())
+            measured[count] = _measure(aws, fleet_file, count, work, folder / str(count), packages=())
             console.print(_line(measured, count), highlight=False)
-        trained = _environments(aws, fleet_file, environments, backend, folder, console)
+        trained = _environments(aws, fleet_file, environments, work, folder, console)
     for count, run in measured.items():
         console.rule(f"{count} workers: the slowest path", align="left")
         for line in [*_slowest(run), *(line for line in summary(run)[:1] if run.verdict != "healthy")]:
@@ -55,11 +72,11 @@ def bench(
 
 
 def _environments(
-    aws: AwsEmulator, fleet_file: Path, sizes: Sequence[int], backend: str, folder: Path, console: Console
+    aws: AwsEmulator, fleet_file: Path, sizes: Sequence[int], work: Path, folder: Path, console: Console
 ) -> list[Run]:
     runs: list[Run] = []
     for count in sizes:
-        run = _measure(aws, fleet_file, count, backend, folder / f"environment-{count}", packages=None)
+        run = _measure(aws, fleet_file, count, work, folder / f"environment-{count}", packages=None)
         runs.append(run)
         if run.environment is None:
             console.print(f"no training environment was built: {run.verdict}", highlight=False, markup=False)
@@ -77,11 +94,11 @@ def _environments(
 
 
 def _measure(
-    aws: AwsEmulator, fleet_file: Path, count: int, backend: str, folder: Path, *, packages: Sequence[str] | None
+    aws: AwsEmulator, fleet_file: Path, count: int, work: Path, folder: Path, *, packages: Sequence[str] | None
 ) -> Run:
     with TemporaryDirectory(prefix="drill-fleet-") as place:
         aws.deploy(write_variant(fleet_file, Path(place), workers=count, packages=packages))
-    with open_on(aws, aws.clusters()[0], Journal(folder / "journal.jsonl"), backend=backend) as cluster:
+    with open_on(aws, aws.clusters()[0], Journal(folder / "journal.jsonl"), work) as cluster:
         cluster.boot()
         verdict = _bring_up(cluster)
         run = collect(cluster, title=f"{count} workers", verdict=verdict)
@@ -133,3 +150,7 @@ def _until_first_step(script: ScriptRun) -> float:
 def _step_line(step: StepRun) -> str:
     parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in step.seconds.items())
     return f"  {step.name:<20} {(step.ended or 0) - (step.started or 0):6.2f} s  ({parts})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
