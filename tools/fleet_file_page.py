@@ -12,7 +12,7 @@ HEAD = """# Fleet file
 All keys of a fleet file. A small one:
 
 ```yaml
-# yaml-language-server: $schema=schema/fleet.schema.json
+# yaml-language-server: $schema=.llm-fleet.schema.json
 fleet: launch-post
 region: us-west-2
 network: {az: usw2-az4}

@@ -11,10 +11,11 @@ _HEAD = """# Examples
 
 {generated}
 Fleet files to start from. The tests synthesize each of them with every checker, and deploy some of them to a local
-emulation. To deploy one there yourself:
+emulation. To deploy one there yourself, copy it into your [project](guides/new-project.md) and replace its first line with
+`# yaml-language-server: $schema=.llm-fleet.schema.json`:
 
 ```console
-$ make demo FLEET=examples/hyperpod-trn1.yaml
+$ llm-fleet local deploy hyperpod-trn1.yaml
 ```
 
 The architecture diagrams are drawn from the output of `cdk synth`; `llm-fleet plan FILE --picture OUT.svg` draws one

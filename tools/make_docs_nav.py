@@ -12,21 +12,32 @@ DOCS = ROOT / "docs"
 _MARK = "# nav: made by tools/make_docs_nav.py\n"
 _GUIDES = (
     "install",
+    "new-project",
     "first-fleet-file",
     "before-you-deploy",
+    "local-deployment",
     "deploy",
     "on-the-nodes",
     "train",
     "serve",
     "watch",
     "upgrade",
+    "upgrade-llm-fleet",
     "when-it-fails",
     "tear-down",
 )
 _TRAINING = ("from-nothing-to-a-served-model", "fitting", "jobs")
-_REFERENCE = ("fleet-file.md", "examples.md", "users.md", "versions.md", "update-plan.md", "mirror.md")
+_REFERENCE = (
+    "fleet-file.md",
+    "examples.md",
+    "users.md",
+    "versions.md",
+    "update-plan.md",
+    "mirror.md",
+    "outside/CHANGELOG.md",
+)
 _TESTS = ("proven.md", "assumptions.md", "pains.md", "drill.md", "local-serving.md", "speed.md")
-_CONTRIBUTORS = ("style.md",)
+_CONTRIBUTORS = ("outside/CONTRIBUTING.md", "style.md")
 Section = tuple[str, list[str]]
 
 
@@ -42,7 +53,7 @@ def nav() -> list[str | Section]:
         ("Python API", _folder("reference", first=("index",))),
         ("Error codes", ["error-codes.md", *_folder("errors", key=_number)]),
         ("Node failures", ["node-failures.md", "how-a-node-comes-up.md", *_folder("node-failures", key=_number)]),
-        ("Tests and limits", [*_there(_TESTS), *sorted(outside_pages().values())]),
+        ("Tests and limits", [*_there(_TESTS), *sorted({*outside_pages().values()} - {*_REFERENCE, *_CONTRIBUTORS})]),
         ("For contributors", _there(_CONTRIBUTORS)),
     ]
     named = {page for one in sections for page in ([one] if isinstance(one, str) else one[1])}
@@ -65,7 +76,7 @@ def page(text: str) -> str:
 
 
 def _there(pages: Iterable[str]) -> list[str]:
-    return [page for page in pages if (DOCS / page).is_file()]
+    return [page for page in pages if (DOCS / page).is_file() or page in outside_pages().values()]
 
 
 def _folder(name: str, *, first: Iterable[str] = (), key: Callable[[str], object] = str.casefold) -> list[str]:

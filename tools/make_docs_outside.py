@@ -56,6 +56,6 @@ def _in_site(path: str) -> str:
 
 def _place(path: str) -> str:
     if Path(path).suffix != ".md":
-        return f"files/{path}"
+        return f"files/{path.lstrip('.')}"  # zensical leaves out hidden folders
     name = path.removesuffix("README.md").rstrip("/") or "README"
     return f"outside/{name.removesuffix('.md').replace('/', '-')}.md"

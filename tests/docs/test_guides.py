@@ -25,7 +25,7 @@ def test_a_command_of_a_guide_exists(guide: str, command: str):
     elif words[0] == "make":
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
     else:
-        assert words[0] in ("npx", "python", "python3", "pip", "source", "export", "llm-fleet")
+        assert words[0] in ("npx", "npm", "python", "python3", "pip", "uv", "source", "export", "diff", "llm-fleet")
 
 
 def test_the_index_lists_each_guide():
