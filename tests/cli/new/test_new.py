@@ -117,6 +117,7 @@ def test_options_are_in_the_fleet_file(tmp_path: Path):
         (["--count", "-1"], r"--count  \[LF518\]"),
         (["--kind", "parallelcluster", "--count", "-1"], r"--count  \[LF640\]"),
         (["--kind", "inference", "--count", "0"], r"--count  \[LF770\]"),
+        (["--kind", "inference", "--region", "eu-north-1"], r"--region  \[LF705\][^$]*given:   'eu-north-1'"),
         (["--name", "A b"], r"--name  \[LF118\][^$]*write `a-b`"),
         (["--name", "A b", "--count", "-1"], r"2 problems in the options:"),
     ],
@@ -212,8 +213,7 @@ def test_a_terminal_prompts_for_what_no_option_sets(tmp_path: Path):
         (r"kind: hyperpod, .*: ", "pcluster\r"),
         (r"unknown kind; write one of .*: ", "inference\r"),
         (r"instance type of the nodes \[inf2.xlarge\]: ", "inf2.8xlarge\r"),
-        (r"number of nodes \[2\]: ", "three\r"),
-        (r"write a whole number of nodes \[2\]: ", "3\r"),
+        (r"number of nodes \[2\]: ", "3\r"),
         (r"name of the fleet \[a\]: ", "\r"),
     ]
     ran = run_in_terminal("new", "a", "--region", "us-east-1", folder=tmp_path, typed=answers)
@@ -223,6 +223,37 @@ def test_a_terminal_prompts_for_what_no_option_sets(tmp_path: Path):
     assert (written["fleet"], written["region"]) == ("a", "us-east-1")
     service = written["services"]["chat"]
     assert (service["instance"], service["count"]) == ("inf2.8xlarge", 3)
+
+
+def test_each_answer_is_checked_when_it_is_given(tmp_path: Path):
+    answers = [
+        (r"kind: hyperpod, .*: ", "inference\r"),
+        (r"AWS Region \[us-west-2\]: ", "eu-north-1\r"),
+        (
+            r"--region  \[LF705\][^$]*given:   'eu-north-1'[^$]*write one of the allowed Regions[^$]*AWS Region .*: ",
+            "\r",
+        ),
+        (r"instance type of the nodes \[inf2.xlarge\]: ", "g5.xlarge\r"),
+        (r"--instance-type  \[LF731\][^$]*instance type of the nodes \[inf2.xlarge\]: ", "\r"),
+        (r"number of nodes \[2\]: ", "three\r"),
+        (r"write a whole number, e.g. 2[^$]*number of nodes \[2\]: ", "0\r"),
+        (r"--count  \[LF770\][^$]*number of nodes \[2\]: ", "3\r"),
+        (r"name of the fleet \[a\]: ", "A b\r"),
+        (r"--name  \[LF118\][^$]*name of the fleet \[a\]: ", "a-b\r"),
+    ]
+    ran = run_in_terminal("new", "a", folder=tmp_path, typed=answers)
+    assert ran.code == 0, ran.out
+    written = yaml.safe_load((tmp_path / "a" / "fleet.yaml").read_text())
+    assert (written["fleet"], written["region"], written["services"]["chat"]["count"]) == ("a-b", "us-west-2", 3)
+
+
+def test_an_option_with_an_error_is_reported_before_the_next_question(tmp_path: Path):
+    typed = [(r"kind: ", "\r")]
+    ran = run_in_terminal("new", "a", "--region", "eu-west-3", folder=tmp_path, typed=typed)
+    assert ran.code == 1
+    assert "--region  [LF559]" in ran.out
+    assert "instance type of the nodes" not in ran.out
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("keys", ["\x03", "\x04"])

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from importlib.metadata import version
@@ -25,7 +25,7 @@ from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.fleet_file.schema import schema_text
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import CommandCode
-from llm_fleet.rules.problem import FleetError, PathPart, Problem
+from llm_fleet.rules.problem import FleetError, PathPart, Problem, raise_problems
 
 _REGION = "us-west-2"
 
@@ -47,6 +47,7 @@ class _Choices:
         return {
             ("fleet",): "--name",
             ("region",): "--region",
+            (*kind.nodes, "server", "kind"): "--region",
             (*kind.nodes, kind.type_key): "--instance-type",
             (*kind.nodes, kind.count_key): "--count",
         }
@@ -58,7 +59,6 @@ def write_project(arguments: argparse.Namespace) -> int:
     folder = _free_folder(arguments.directory)
     choices = _choices(arguments, folder)
     project = _project(choices)
-    _validate(project["fleet.yaml"], choices)
     write_folder(folder, project, force=False)
     print(f"created {folder} ({len(project)} files). Next:\n")
     # An empty working directory was replaced: the shell must enter the new one, by its full path.
@@ -96,26 +96,63 @@ def _refuse_directory(folder: Path, message: str, value: str | None) -> NoReturn
     refuse(CommandCode.NEW_IN_THE_WAY, message, remedy, subject=str(folder), value=value)
 
 
+_QUESTIONS: Mapping[str, str] = {
+    "region": "AWS Region",
+    "instance_type": "instance type of the nodes",
+    "count": "number of nodes",
+    "name": "name of the fleet",
+}
+
+
 def _choices(arguments: argparse.Namespace, folder: Path) -> _Choices:
-    """Return the options, and answers for the others: on a terminal of the user, else the defaults."""
+    """Return the options, and answers for the others: on a terminal of the user, else the defaults.
+
+    Raises `FleetError` with the problems of the options, before the next question.
+    """
     asks = not arguments.yes and sys.stdin.isatty() and sys.stdout.isatty()
+    kind = arguments.kind or (_kind() if asks else DEFAULT_KIND)
+    defaults: dict[str, Any] = {
+        "region": _REGION,
+        "instance_type": KINDS[kind].instance_type,
+        "count": KINDS[kind].count,
+        "name": _name_of(folder),
+    }
+    given = {option: getattr(arguments, option) for option in defaults if getattr(arguments, option) is not None}
+    choices = _Choices(kind=kind, **{**defaults, **given})
+    if asks:
+        raise_problems(_problems(choices, given), subject="the options")
+        settled = list(given)
+        for option in defaults:
+            if option not in given:
+                settled.append(option)
+                choices = _asked(choices, option, settled)
+    raise_problems(_problems(choices), subject="the options")
+    return choices
 
-    def choice(option: str, question: str, default: Any) -> Any:
-        given = getattr(arguments, option)
-        if given is not None:
-            return given
-        return _answer(question, default) if asks else default
 
-    kind = choice("kind", f"kind: {', '.join(KINDS)}", DEFAULT_KIND)
-    while kind not in KINDS:
-        kind = _answer(f"unknown kind; write one of {', '.join(KINDS)}", DEFAULT_KIND)
-    region = choice("region", "AWS Region", _REGION)
-    instance_type = choice("instance_type", "instance type of the nodes", KINDS[kind].instance_type)
-    count = choice("count", "number of nodes", KINDS[kind].count)
-    while not re.fullmatch(r"-?[0-9]+", str(count)):
-        count = _answer("write a whole number of nodes", KINDS[kind].count)
-    name = choice("name", "name of the fleet", _name_of(folder))
-    return _Choices(kind=kind, region=region, instance_type=instance_type, count=int(count), name=name)
+def _kind() -> str:
+    question = f"kind: {', '.join(KINDS)}"
+    while (kind := _answer(question, DEFAULT_KIND)) not in KINDS:
+        question = f"unknown kind; write one of {', '.join(KINDS)}"
+    return kind
+
+
+def _asked(choices: _Choices, option: str, settled: list[str]) -> _Choices:
+    """Return `choices` with the answer for `option`. Asks again until none of the `settled` options has a problem."""
+    while True:
+        answer = _answer(_QUESTIONS[option], getattr(choices, option))
+        if option != "count":
+            chosen = replace(choices, **{option: answer})
+        elif re.fullmatch(r"-?[0-9]{1,18}", answer):
+            chosen = replace(choices, count=int(answer))
+        else:
+            print("  write a whole number, e.g. 2")
+            continue
+        problems = _problems(chosen, settled)
+        if not problems:
+            return chosen
+        for problem in problems:
+            print(problem)
 
 
 def _answer(question: str, default: object) -> str:
@@ -131,16 +168,25 @@ def _name_of(folder: Path) -> str:
     return fleet_name_of(plain) or "fleet"
 
 
-def _validate(fleet_file: str, choices: _Choices) -> None:
-    """Raise `FleetError` with the errors of `fleet_file`; those of a choice name its option."""
+def _problems(choices: _Choices, options: Iterable[str] | None = None) -> list[Problem]:
+    """Return the problems of the fleet file, those of a choice with its option; of `options` only, if they are set."""
     try:
-        parse_fleet(fleet_file)
+        parse_fleet(_filled(_TEMPLATES["fleet.yaml"], choices))
     except FleetError as error:
-        raise FleetError([_by_option(each, choices) for each in error.problems], subject="the options") from None
+        found = [_by_option(each, choices) for each in error.problems]
+        paths = None if options is None else {(_option(each),) for each in options}
+        return [each for each in found if paths is None or each.path in paths]
+    return []
+
+
+def _option(attribute: str) -> str:
+    return "--" + attribute.replace("_", "-")
 
 
 def _by_option(problem: Problem, choices: _Choices) -> Problem:
     plain = Problem(**{field.name: getattr(problem, field.name) for field in fields(Problem)})  # without its line
+    if plain.code is Code.SERVER_REGION:  # The project's model server has no option: only another Region helps.
+        plain = replace(plain, value=choices.region, remedy="write one of the allowed Regions")
     option = choices.options.get(problem.path)
     return plain if option is None else replace(plain, path=(option,))
 
@@ -169,23 +215,24 @@ _TEMPLATES: Mapping[str, str] = {
 
 def _project(choices: _Choices) -> dict[str, str]:
     """Return all files of the project, text by name."""
-    source = files("llm_fleet.cli.new").joinpath("project")
-    values = _values(choices)
-    in_yaml = {name: _yaml(value) for name, value in values.items()}
-
-    def filled(template: str) -> str:
-        text = source.joinpath(*template.format(kind=choices.kind).split("/")).read_text(encoding="utf-8")
-        return _FileTemplate(text).substitute(in_yaml if template.endswith("fleet.yaml") else values)
-
     # Imported by name: the command must not depend on the packages that synthesize and emulate.
     synth, lock = import_module("llm_fleet_stacks.synth"), import_module("llm_fleet_local.command.cdk_lock")
     app = {"app": "python3 -O app.py", "context": synth.recommended_context()}
     return {
-        **{name: filled(template) for name, template in _TEMPLATES.items()},
+        **{name: _filled(template, choices) for name, template in _TEMPLATES.items()},
         ".llm-fleet.schema.json": schema_text(),
         "cdk.json": json.dumps(app, indent=2) + "\n",
         **{name: (lock.lock_folder() / name).read_text(encoding="utf-8") for name in lock.LOCK_FILES},
     }
+
+
+def _filled(template: str, choices: _Choices) -> str:
+    values = _values(choices)
+    if template.endswith("fleet.yaml"):
+        values = {name: _yaml(value) for name, value in values.items()}
+    path = template.format(kind=choices.kind).split("/")
+    text = files("llm_fleet.cli.new").joinpath("project", *path).read_text(encoding="utf-8")
+    return _FileTemplate(text).substitute(values)
 
 
 def _values(choices: _Choices) -> Mapping[str, str]:
