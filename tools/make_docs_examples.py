@@ -11,8 +11,8 @@ _HEAD = """# Examples
 
 {generated}
 Fleet files to start from. The tests synthesize each of them with every checker, and deploy some of them to a local
-emulation. To deploy one there yourself, copy it into your [project](guides/new-project.md) and replace its first line with
-`# yaml-language-server: $schema=.llm-fleet.schema.json`:
+emulation. To deploy one there yourself, copy it into your [project](guides/new-project.md). Its first line is for this
+repository: replace it with `# yaml-language-server: $schema=.llm-fleet.schema.json`.
 
 ```console
 $ llm-fleet local deploy hyperpod-trn1.yaml
