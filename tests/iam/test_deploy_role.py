@@ -137,6 +137,29 @@ def test_only_the_subject_of_the_repository_as_written_is_trusted(stack: cdk.Sta
     assert set(found) == {"StringEquals"}
 
 
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize(
+    "name", ["token.actions.my-sub.ghe.com", "token.actions.githubusercontent.com/octocat-inc", HOST]
+)
+def test_tokens_of_an_issuer_of_an_enterprise_are_trusted(stack: cdk.Stack, launch_post: Path, name: str, create: bool):
+    DeployRole(
+        stack,
+        "Deploy",
+        assembly=launch_post,
+        repository=REPOSITORY,
+        environment="production",
+        issuer=f"https://{name}",
+        create_provider=create,
+    )
+    found = trust(stack)
+    keys = {f"{name}:aud": "sts.amazonaws.com", f"{name}:sub": f"repo:{REPOSITORY}:environment:production"}
+    assert found["Condition"] == {"StringEquals": keys}
+    if create:
+        Template.from_stack(stack).has_resource_properties("AWS::IAM::OIDCProvider", {"Url": f"https://{name}"})
+    else:
+        assert f':oidc-provider/{name}"' in json.dumps(found["Principal"])
+
+
 def session_seconds(stack: cdk.Stack) -> int:
     (role,) = Template.from_stack(stack).find_resources("AWS::IAM::Role").values()
     return role["Properties"]["MaxSessionDuration"]
@@ -196,6 +219,11 @@ def test_the_remedy_names_both_forms_of_a_repository(stack: cdk.Stack, launch_po
         ({"assembly": "no-such-folder"}, "LF1252"),
         ({"name": "launch-post-deploy"}, "LF1255"),
         ({"permissions_boundary": "our-boundary"}, "LF1256"),
+        ({"issuer": "https://github.my-org.com"}, "LF1257"),
+        ({"issuer": "token.actions.githubusercontent.com"}, "LF1257"),
+        ({"issuer": "https://token.actions.githubusercontent.com/a/b"}, "LF1257"),
+        ({"issuer": "https://token.actions.a.b.ghe.com"}, "LF1257"),
+        ({"issuer": "https://token.actions.ghe.com.evil.example"}, "LF1257"),
     ],
 )
 def test_what_is_rejected(stack: cdk.Stack, launch_post: Path, given: dict[str, Any], code: str):

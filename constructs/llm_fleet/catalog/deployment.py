@@ -28,8 +28,10 @@ action_scopes = reader(ActionScopes, "deployment_permissions", "scopes")
 class DeployFacts:
     """Limits and names of the roles that deploy a fleet."""
 
-    provider_host: str
-    """Host of GitHub's OIDC provider, without a scheme."""
+    issuer: str
+    """URL of the issuer of GitHub's tokens, which is also the URL of the OIDC provider."""
+    issuer_pattern: str
+    """Pattern of the URLs of all of GitHub's issuers."""
     audience: str
     """The audience of the tokens that AWS's action requests."""
     repository_pattern: str

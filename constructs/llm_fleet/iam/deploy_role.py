@@ -18,6 +18,7 @@ from llm_fleet.rules.deploy_role import (
     check_boundary_name,
     check_bounded,
     check_count,
+    check_issuer,
     check_own_names,
     check_repository,
     check_subject,
@@ -52,6 +53,7 @@ class DeployRole(Construct):
         branch: str | None = None,
         wildcards: bool = False,
         name: str | None = None,
+        issuer: str | None = None,
         provider: iam.IOidcProvider | None = None,
         create_provider: bool = False,
         qualifier: str = _QUALIFIER,
@@ -66,17 +68,21 @@ class DeployRole(Construct):
         they have this `environment`, or run for this `branch`; set one of them. `wildcards`: allow `*` in these
         values, except in the owner.
         `name`: of the role, and the beginning of the policies' names. Default: `deploy-` and the name of the fleet.
-        `provider`: GitHub's OIDC provider of the account. Default: the existing one; `create_provider` creates it.
+        `issuer`: URL of the tokens' issuer, for GitHub Enterprise Cloud with data residency or with an issuer of the
+        enterprise. Default: that of github.com.
+        `provider`: OIDC provider of the issuer. Default: the account's existing one; `create_provider` creates it.
         `qualifier`: of the CDK's bootstrap. `permissions_boundary`: ARN of the policy that each role of the fleet must
         have as its permissions boundary. `more_actions`: IAM actions of resource types that are not in the catalog.
         `max_session_duration`: how long a job can use the role, 1 to 12 hours. Default: 4 hours. A job gets 1 hour if
         it does not request more, with `role-duration-seconds`.
 
-        Raises `FleetError` (LF1250 to LF1256).
+        Raises `FleetError` (LF1250 to LF1257).
         """
         super().__init__(scope, id)
+        issuer = issuer or deploy_facts().issuer
         raise_problems(
             [
+                *check_issuer(issuer),
                 *check_repository(repository, wildcards=wildcards),
                 *check_subject(environment, branch, wildcards=wildcards),
                 *check_boundary(permissions_boundary),
@@ -87,6 +93,7 @@ class DeployRole(Construct):
         raise_problems(check_bounded(permissions_boundary, provider=templates.provider), subject=self.node.path)
         here = Place.of(self)
         self._place = Place(partition=here.partition, region=templates.region or here.region, account=here.account)
+        self._issuer = issuer
         self._qualifier = qualifier
         self._max_session_duration = max_session_duration or cdk.Duration.hours(4)
         self.name = name or f"deploy-{templates.prefix.rstrip('-')}"
@@ -137,22 +144,27 @@ class DeployRole(Construct):
         return f"cdk-{self._qualifier}-{role}-{self._place.account}-{self._place.region}"
 
     def _provider(self, create: bool) -> iam.IOidcProvider:
-        host, audience = deploy_facts().provider_host, deploy_facts().audience
         if create:
-            made = iam.OidcProviderNative(self, "Provider", url=f"https://{host}", client_ids=[audience])
+            made = iam.OidcProviderNative(self, "Provider", url=self._issuer, client_ids=[deploy_facts().audience])
             return cast(iam.IOidcProvider, made)
-        arn = f"arn:{self._place.partition}:iam::{self._place.account}:oidc-provider/{host}"
+        arn = f"arn:{self._place.partition}:iam::{self._place.account}:oidc-provider/{self._provider_name}"
         return iam.OidcProviderNative.from_oidc_provider_arn(self, "Provider", arn)
+
+    @property
+    def _provider_name(self) -> str:
+        """Name of the OIDC provider in IAM: its URL without the scheme, in its ARN and in keys of conditions."""
+        return self._issuer.removeprefix("https://")
 
     def _role(
         self, repository: str, environment: str | None, branch: str | None, provider: iam.IOidcProvider
     ) -> iam.Role:
-        host = deploy_facts().provider_host
         jobs = f"environment:{environment}" if environment is not None else f"ref:refs/heads/{branch}"
         subject = f"repo:{repository}:{jobs}"
         operator = "StringLike" if set("*?") & set(subject) else "StringEquals"
-        conditions: dict[str, dict[str, str]] = {"StringEquals": {f"{host}:aud": deploy_facts().audience}}
-        conditions.setdefault(operator, {})[f"{host}:sub"] = subject
+        conditions: dict[str, dict[str, str]] = {
+            "StringEquals": {f"{self._provider_name}:aud": deploy_facts().audience}
+        }
+        conditions.setdefault(operator, {})[f"{self._provider_name}:sub"] = subject
         policy = NamedPolicy(
             self,
             "Policy",

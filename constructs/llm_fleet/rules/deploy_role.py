@@ -48,6 +48,22 @@ def check_repository(repository: str, *, wildcards: bool) -> Iterator[Problem]:
 
 
 @rule
+def check_issuer(issuer: str) -> Iterator[Problem]:
+    """Return a problem when `issuer` is not the URL of an issuer of GitHub."""
+    if not is_unresolved(issuer) and not re.fullmatch(deploy_facts().issuer_pattern, issuer):
+        yield Problem(
+            code=DeployCode.ISSUER,
+            path=("issuer",),
+            message="`issuer` is not the URL of an issuer of GitHub's tokens",
+            value=issuer,
+            allowed=f"`{deploy_facts().issuer}`; `{deploy_facts().issuer}/ENTERPRISE`; "
+            "`https://token.actions.SUBDOMAIN.ghe.com`",
+            remedy="remove `issuer` for github.com; write the second for an enterprise with its own issuer, and the "
+            "third for GitHub Enterprise Cloud with data residency",
+        )
+
+
+@rule
 def check_subject(environment: str | None, branch: str | None, *, wildcards: bool) -> Iterator[Problem]:
     """Return what is wrong with the jobs that may assume the role: those of one environment, or of one branch."""
     if (environment is None) == (branch is None):

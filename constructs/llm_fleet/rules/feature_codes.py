@@ -167,6 +167,8 @@ class RetainedCode(AnyCode):
     SEVERAL = "LF1236", "several retained resources for one key of the fleet file"
     BUCKET_UNNAMED = "LF1237", "an existing bucket without its name"
     DELETION_LONG = "LF1238", "a file system whose deletion takes too long"
+    DOES_NOT_FIT = "LF1270", "a retained network that does not match the fleet file"
+    KEY_STATE = "LF1271", "retained data whose KMS key cannot be used"
 
 
 class DeployCode(AnyCode):
@@ -179,6 +181,7 @@ class DeployCode(AnyCode):
     POLICIES = "LF1254", "more execution policies than a role can have"
     OWN_NAME = "LF1255", "a deployment role that could change its own permissions"
     BOUNDARY = "LF1256", "an invalid permissions boundary of a deployment role"
+    ISSUER = "LF1257", "an unknown issuer of GitHub's tokens"
 
 
 class CommandCode(AnyCode):
@@ -326,3 +329,11 @@ class FactsCode(AnyCode):
 
     UNKNOWN_NAME = "LF1240", "an unknown name of facts"
     ACCOUNT_FILE = "LF1241", "an invalid file of an account's facts"
+
+
+class ProveCode(AnyCode):
+    """One mistake, one code. The string after the code is its title in the docs."""
+
+    UNKNOWN_CLAIM = "LF1260", "an unknown assumption, or one that the fleet does not depend on"
+    NOT_CONFIRMED = "LF1261", "a run of experiments that was not confirmed"
+    REPORT = "LF1262", "a file that is not a report of experiments"
