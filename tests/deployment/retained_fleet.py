@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,7 @@ class RetainedFleet:
         aws.bootstrap()
         self.before = self.there()
         self._lives = 0
+        self.first_network: dict[str, Any] = {}
 
     def there(self) -> dict[str, set[str]]:
         """What each service has now."""
@@ -55,6 +57,7 @@ class RetainedFleet:
     def live_once(self) -> None:
         """Deploy, put an object into the bucket, destroy."""
         destroy = self.deploy()
+        self.first_network = self.network()
         self.aws.client("s3").put_object(Bucket=self.bucket, Key="models/one", Body=OBJECT)
         destroy()
 
@@ -68,3 +71,35 @@ class RetainedFleet:
     def vpc(self) -> str:
         (id,) = self.there()["VPCs"] - self.before["VPCs"]
         return id
+
+    def network(self) -> dict[str, Any]:
+        """What the VPC has besides itself: routes of the compute subnet, endpoints, gateways, outbound addresses."""
+        ec2 = self.aws.client("ec2")
+        of_vpc = [{"Name": "vpc-id", "Values": [self.vpc]}]
+        attached = [{"Name": "attachment.vpc-id", "Values": [self.vpc]}]
+        subnets = ec2.describe_subnets(Filters=of_vpc)["Subnets"]
+        (compute,) = (one["SubnetId"] for one in subnets if one["CidrBlock"] == "10.1.0.0/17")
+        of_subnet = [{"Name": "association.subnet-id", "Values": [compute]}]
+        nats = ec2.describe_nat_gateways(Filters=[*of_vpc, {"Name": "state", "Values": ["available"]}])["NatGateways"]
+        endpoints = ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"]
+        groups = {one["GroupId"] for one in ec2.describe_security_groups(Filters=of_vpc)["SecurityGroups"]}
+        rules = ec2.describe_security_group_rules()["SecurityGroupRules"]
+        logs = ec2.describe_flow_logs(Filters=[{"Name": "resource-id", "Values": [self.vpc]}])["FlowLogs"]
+        return {
+            "routes": sorted(
+                (
+                    route.get("DestinationCidrBlock", "S3"),
+                    route.get("NatGatewayId") in [one["NatGatewayId"] for one in nats],
+                )
+                for table in ec2.describe_route_tables(Filters=of_subnet)["RouteTables"]
+                for route in table["Routes"]
+            ),
+            "addresses": len([one for nat in nats for one in nat["NatGatewayAddresses"]]),
+            "endpoints": sorted(one["ServiceName"] for one in endpoints if one["State"] == "available"),
+            "subnets": sorted(one["CidrBlock"] for one in subnets),
+            "internet gateways": len(ec2.describe_internet_gateways(Filters=attached)["InternetGateways"]),
+            "flow logs": len(logs),
+            "outbound": sorted(
+                one["CidrIpv4"] for one in rules if one["GroupId"] in groups and one["IsEgress"] and "CidrIpv4" in one
+            ),
+        }

@@ -59,8 +59,8 @@ def test_everything_that_is_left_is_listed_with_its_key(dead: RetainedFleet, cap
     assert len(default) == 1
     assert {**left, "security groups": ids["security groups"]} == {**ids, "interfaces": left["interfaces"]}
     assert {one["key"] for one in found} == {
-        "network.vpc", "network.vpc.subnets", "network.vpc.security_group", "storage.fsx.existing",
-        "storage.home.existing", "storage.buckets.data", None,
+        "network.existing.vpc", "network.existing.subnets", "network.existing.security_group", "network.existing.key",
+        "storage.fsx.existing", "storage.home.existing", "storage.buckets.data", "storage.key", None,
     }  # fmt: skip
     assert all(one["reason"] for one in found if one["key"] is None)
     assert all(one["since"] for one in found)
@@ -121,38 +121,45 @@ def test_another_fleet_has_nothing(dead: RetainedFleet, tmp_path: Path, capsys: 
     assert capsys.readouterr().out == "launch in us-west-2: no retained resources\n"
 
 
-def test_the_second_life_uses_what_the_first_left_behind(fleet: RetainedFleet, capsys: Capture):
+def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, capsys: Capture):
     first, before = fleet.left(), fleet.file.read_text(encoding="utf-8")
     assert main(["retained", str(fleet.file), "--adopt"]) == 0
     reported = capsys.readouterr()
     after = fleet.file.read_text(encoding="utf-8")
-    assert f"+    id: {fleet.vpc}" in reported.out
+    assert f"+    vpc: {fleet.vpc}" in reported.out
     assert "-    size: 4800 GiB" in reported.out
-    assert "no internet access" in reported.err
+    assert "NAT gateways and VPC endpoints" in reported.err
     kept = [line for line in before.splitlines() if line.strip().startswith("#")]
     assert [line for line in after.splitlines() if line in kept] == kept
     assert after[after.index("clusters:") :] == before[before.index("clusters:") :]
+    # The network's own keys stay, and mean the same.
+    adopted = load_fleet(fleet.file).network
+    assert adopted is not None
+    assert (adopted.az, adopted.vpc) == ("usw2-az4", None)
 
-    assert main(["retained", str(fleet.file), "--adopt"]) == 0
-    assert "nothing to adopt" in capsys.readouterr().out
-    assert fleet.file.read_text(encoding="utf-8") == after
-
-    destroy = fleet.deploy()
-    second = fleet.left()
-    for kind in ("VPCs", "subnets", "file systems", "security groups"):
-        assert second[kind] == first[kind], kind
-    # New are only the buckets for access logs and scripts, and the key of the storage stack.
-    assert first["buckets"] < second["buckets"]
-    assert (len(second["buckets"]) - len(first["buckets"]), len(second["keys"]) - len(first["keys"])) == (2, 1)
-    config = load_fleet(fleet.file).storage.buckets["data"]
-    assert config.bucket_name == fleet.bucket
-    body = fleet.aws.client("s3").get_object(Bucket=fleet.bucket, Key="models/one")["Body"].read()
-    assert body == OBJECT
-    used = {one["key"] for one in listed(fleet, capsys)["retained"] if one["used"]}
-    assert {"network.vpc", "storage.fsx.existing", "storage.home.existing", "storage.buckets.data"} < used
-    destroy()
-    assert {kind: found - fleet.left()[kind] for kind, found in first.items()} == {kind: set() for kind in first}
-    # What both lives left behind.
+    for _ in range(2):  # The second and the third life.
+        assert main(["retained", str(fleet.file), "--adopt"]) == 0
+        assert "nothing to adopt" in capsys.readouterr().out
+        assert fleet.file.read_text(encoding="utf-8") == after
+        left = fleet.left()
+        destroy = fleet.deploy()
+        now = fleet.left()
+        assert fleet.network() == fleet.first_network
+        for kind in ("VPCs", "file systems", "keys"):
+            assert now[kind] == first[kind], kind
+        # New are only the endpoints' group, which is deleted with its stack, and the buckets of scripts and their logs.
+        assert first["security groups"] < now["security groups"]
+        assert {len(now[kind]) - len(left[kind]) for kind in ("security groups", "subnets")} == {1, 2}
+        assert len(now["buckets"]) - len(left["buckets"]) == 2
+        assert load_fleet(fleet.file).storage.buckets["data"].bucket_name == fleet.bucket
+        body = fleet.aws.client("s3").get_object(Bucket=fleet.bucket, Key="models/one")["Body"].read()
+        assert body == OBJECT
+        unused = [one["key"] for one in listed(fleet, capsys)["retained"] if one["key"] and not one["used"]]
+        assert unused == []
+        destroy()
+        for kind in ("VPCs", "subnets", "security groups", "file systems", "keys"):
+            assert fleet.left()[kind] == first[kind], kind
+    # What all lives left behind.
     assert main(["retained", str(fleet.file), "--delete", "--yes", "launch-post"]) == 0
     assert fleet.left() == {}
 
@@ -189,7 +196,7 @@ def test_what_is_gone_or_changed_is_not_adopted(fleet: RetainedFleet, capsys: Ca
     assert main(["retained", str(fleet.file), "--adopt"]) == 0
     adopted = load_fleet(fleet.file)
     assert adopted.network is not None
-    assert adopted.network.vpc is not None
+    assert adopted.network.existing is not None
     assert adopted.storage.fsx is not None
     assert adopted.storage.fsx.existing is None
     assert adopted.storage.home is not None

@@ -23,7 +23,7 @@ def _denied(operation: str) -> ClientError:
 
 def _deletion(kind: str, id: str, services: dict[str, Any]) -> Deletion:
     trace = Trace(resource_type="", id=id, logical_id="", stack="train-storage", since=None)
-    item = Retained(kind=kind, trace=trace, described=Description())
+    item = Retained(kind=kind, trace=trace, described=Description(), fleet="train")
     clients = SimpleNamespace(client=services.__getitem__, sts=services.get("sts"))
     return delete(cast(AwsClients, clients), Survey(items=(item,), stacks=(), problems=()))
 
@@ -159,15 +159,18 @@ def test_a_resource_that_only_its_tag_connects_with_the_fleet_is_deleted_only_by
             kind="bucket",
             trace=Trace(resource_type="", id=id, logical_id="", stack="train-storage", since=since),
             described=Description(),
+            fleet="train",
         )
         for id, since in (("by-event", datetime(2026, 11, 1, tzinfo=UTC)), ("by-tag", None))
     )
     found = Survey(items=items, stacks=(), problems=())
-    sure = without_tagged(found, only=[])
+    sure, problems = without_tagged(found, only=[])
     assert [item.id for item in sure.items] == ["by-event"]
     assert [item.id for item in sure.others] == ["by-tag"]
-    assert [(problem.code.value, problem.value) for problem in sure.problems] == [("LF1234", "by-tag")]
-    assert without_tagged(found, only=["by-tag"]) == found
+    assert [(problem.code.value, problem.value) for problem in problems] == [("LF1234", "by-tag")]
+    # Not among the calls that AWS refused, which would be the reason why keys are kept.
+    assert sure.problems == ()
+    assert without_tagged(found, only=["by-tag"]) == (found, [])
 
 
 @pytest.mark.parametrize(
@@ -176,9 +179,35 @@ def test_a_resource_that_only_its_tag_connects_with_the_fleet_is_deleted_only_by
 def test_a_retained_role_does_not_need_the_key(resource_type: str, scheduled: list[str]):
     aws = _Backups()
     trace = Trace(resource_type="", id=_KEY, logical_id="", stack="train-storage", since=None)
-    key = Retained(kind="KMS key", trace=trace, described=Description())
-    other = Retained(kind=resource_type, trace=replace(trace, id="runs"), described=Description())
+    key = Retained(kind="KMS key", trace=trace, described=Description(), fleet="train")
+    other = Retained(kind=resource_type, trace=replace(trace, id="runs"), described=Description(), fleet="train")
     services: dict[str, Any] = {"fsx": aws, "rds": aws, "kms": aws}
     clients = cast(AwsClients, SimpleNamespace(client=services.__getitem__))
     delete(clients, Survey(items=(key,), others=(other,), stacks=(), problems=()))
     assert aws.scheduled == scheduled
+
+
+def test_only_the_file_systems_of_a_vpc_keep_it(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("llm_fleet.cli.retained.deletion.others_in", lambda *_: set[str]())  # pyright: ignore
+
+    def item(kind: str, id: str, vpc: str) -> Retained:
+        trace = Trace(resource_type="", id=id, logical_id="", stack="train-storage", since=None)
+        facts = {"VpcId": vpc, "FileSystemType": "LUSTRE"}
+        return Retained(kind=kind, trace=trace, described=Description(facts=facts), fleet="train")
+
+    deleted: list[str] = []
+
+    class Services:
+        def delete_file_system(self, FileSystemId: str) -> None:
+            raise _denied("DeleteFileSystem")
+
+        def delete_vpc(self, VpcId: str) -> None:
+            deleted.append(VpcId)
+
+    clients = cast(AwsClients, SimpleNamespace(client=lambda _: Services()))  # pyright: ignore
+    items = (item("file system", "fs-1", "vpc-1"), item("VPC", "vpc-1", ""), item("VPC", "vpc-2", ""))
+    deletion = delete(clients, Survey(items=items, stacks=(), problems=()))
+    assert deleted == ["vpc-2"]
+    (problem,) = (one for one in deletion.problems if one.code.value == "LF1233")
+    assert ("vpc-1" in problem.message, problem.value) == (True, "fs-1")
+    assert "not in the list" not in problem.message

@@ -129,3 +129,17 @@ def test_events_have_optional_keys():
         ("only-id", "type not reported", ""),
         ("data-2", "AWS::S3::Bucket", "Data"),
     ]
+
+
+def test_the_stacks_of_exports_are_those_of_the_fleet():
+    fleet = SimpleNamespace(name="f", clusters=[], services=["chat"], notebooks=[], endpoints=[], training_jobs=[])
+    searched: list[str] = []
+
+    class Tagging(_Tagging):
+        def paginate(self, TagFilters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            searched.extend(TagFilters[0]["Values"])
+            return []
+
+    clients = SimpleNamespace(cloudformation=_CloudFormation("dead", []), client=lambda _: Tagging())  # pyright: ignore
+    Traces(cast(AwsClients, clients), cast(Fleet, fleet))
+    assert {"f-chat", "f-chat-export"} <= set(searched)

@@ -77,7 +77,8 @@ clusters: {}
         ("s:\n  n: 4 TiB   # short\n", ("s", "n"), (), "s:\n  n: {vpc: {id: v}}   # short\n"),
         ("n:\n  a: 1\n  b: |\n    two\n    lines\n", ("n",), (), "n:\n  vpc:\n    id: v\n"),
         ("n:\n  a: {x: 1,\n      y: 2} # c\n  m: 1", ("n",), ("m",), "n:\n  vpc:\n    id: v\n  # c\n  m: 1"),
-        ("n:\n  m: 1\n", ("n",), ("m",), "n:\n  vpc:\n    id: v\n  m: 1\n"),
+        ("n:\n  m: 1 # c\n\nz: 1", ("n",), ("m",), "n:\n  m: 1 # c\n  vpc:\n    id: v\n\nz: 1"),
+        ("n:\n  m: 1", ("n",), ("m",), "n:\n  m: 1\n  vpc:\n    id: v\n"),
         ("n:\r\n  a: 1\r\n  m: 2\r\n", ("n",), ("m",), "n:\r\n  vpc:\n    id: v\n  m: 2\r\n"),
     ],
 )
@@ -89,3 +90,13 @@ def test_other_forms(text: str, path: tuple[str, ...], keep: tuple[str, ...], ch
 def test_a_text_that_yaml_reads_as_something_else_gets_quotes(value: str):
     changed = set_keys("n: {}\n", ("n",), {"mount_name": value})
     assert parse(changed, subject="here").data == {"n": {"mount_name": value}}
+
+
+def test_all_other_keys_stay_and_new_keys_of_the_file_are_its_last_ones():
+    changed = set_keys(BLOCK, ("network",), {"existing": {"vpc": "vpc-1"}}, keep=None)
+    assert changed == BLOCK.replace("90 days\n", "90 days\n  existing:\n    vpc: vpc-1\n")
+    again = set_keys(changed, ("network",), {"existing": {"vpc": "vpc-2"}}, keep=None)
+    assert again == changed.replace("vpc-1", "vpc-2")
+    flow = set_keys("network: {az: usw2-az4}\n", ("network",), {"existing": {"vpc": "vpc-1"}}, keep=None)
+    assert flow == "network: {az: usw2-az4, existing: {vpc: vpc-1}}\n"
+    assert set_keys("fleet: f", (), {"storage": {"key": "arn"}}, keep=None) == "fleet: f\nstorage:\n  key: arn\n"

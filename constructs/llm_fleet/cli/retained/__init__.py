@@ -48,6 +48,8 @@ def retained(arguments: argparse.Namespace) -> int:
 
     if arguments.yes is not None and not arguments.delete:
         arguments.usage("--yes has no effect without --delete")
+    if arguments.json and arguments.delete and arguments.yes is None:
+        arguments.usage("--delete with --json requires --yes NAME, the fleet's name: nothing is prompted")
     path = file_of(arguments)
     fleet = load_fleet(path)
     clients = AwsClients(region=fleet.region)
@@ -81,12 +83,12 @@ def _delete(clients: "AwsClients", found: "Survey", fleet: "Fleet", arguments: a
     from llm_fleet.rules.feature_codes import CommandCode
 
     check_not_deployed(found, fleet)
-    found = without_tagged(found, arguments.only)
+    found, tagged = without_tagged(found, arguments.only)
     if not arguments.json:
         print_list(found, fleet, as_json=False)
     if found.items:
         confirm(fleet.name, arguments.yes)
-    deletion = delete(clients, found)
+    deletion = delete(clients, found, known=tagged)
     print_deletion(deletion, found, as_json=arguments.json)
     problems = (*found.problems, *deletion.problems)
     if not problems:

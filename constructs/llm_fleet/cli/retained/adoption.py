@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.cli.clients import AwsClients, aws_errors_reported
-from llm_fleet.cli.retained.fleet_keys import fleet_key, is_compute_subnet, is_group_of_nodes
+from llm_fleet.cli.retained.fleet_keys import PARTS, STORAGE_KEY, fleet_key
+from llm_fleet.cli.retained.network_parts import check_key, existing_parts
 from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
 from llm_fleet.cli.retained.yaml_edit import set_keys
 from llm_fleet.cli.verb import refuse
@@ -16,8 +17,6 @@ from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.feature_codes import RetainedCode
 
-_NETWORK = ("network",)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
@@ -25,8 +24,8 @@ class Edit:
 
     path: tuple[str, ...]
     entries: Mapping[str, Any]
-    keep: tuple[str, ...] = ()
-    """Keys of the mapping that stay."""
+    keep: tuple[str, ...] | None = ()
+    """Other keys of the mapping that stay; `None`: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,8 @@ class Adoption:
 def adopt(clients: AwsClients, found: Survey, fleet: Fleet, path: Path) -> Adoption:
     """Return the changed text of the fleet file at `path`, which is valid.
 
-    Raises `FleetError`: LF1231 if the fleet is deployed, LF1236 if several resources have the same key, and the errors
-    that the fleet file would have.
+    Raises `FleetError`: LF1231 if the fleet is deployed, LF1236 if several resources have the same key, LF1270 if the
+    network does not match the file, LF1271 if a KMS key cannot be used, and the errors that the fleet file would have.
     """
     text = read_text(path)
     chosen = _chosen(found, fleet)
@@ -74,21 +73,24 @@ def adopt(clients: AwsClients, found: Survey, fleet: Fleet, path: Path) -> Adopt
 
 
 def _chosen(found: Survey, fleet: Fleet) -> dict[tuple[str, ...], Retained]:
-    """Return the resource of each key of the fleet file, except lists of keys such as subnets."""
+    """Return the resource of each key of the fleet file, except subnets and security groups: they follow their VPC.
+
+    One that the fleet file has already comes before others.
+    """
     chosen: dict[tuple[str, ...], Retained] = {}
-    for item in found.items:
-        key = fleet_key(item, fleet)
-        if not key.path or key.path[-1] in ("subnets", "security_group"):
+    keys = [(item, fleet_key(item, fleet)) for item in found.items]
+    for item, key in sorted(keys, key=lambda one: not one[1].used):
+        if not key.path or (key.path[:2] == PARTS and key.path[-1] not in ("vpc", "key")):
             continue
-        if key.path in chosen:
+        known = chosen.setdefault(key.path, item)
+        if known is not item and not fleet_key(known, fleet).used:
             refuse(
                 RetainedCode.SEVERAL,
                 "several retained resources have the same key in the fleet file",
                 "choose the resources to adopt with --only ID for each, or delete the others with --delete --only ID",
-                value=f"{'.'.join(key.path)}: {chosen[key.path].id}, {item.id}",
+                value=f"{'.'.join(key.path)}: {known.id}, {item.id}",
                 subject=f"fleet {fleet.name}",
             )
-        chosen[key.path] = item
     return chosen
 
 
@@ -100,52 +102,43 @@ def _edits(
     notes: list[str],
 ) -> Iterator[Edit]:
     """Yield the changes of the fleet file, none for keys that have the resource already."""
-    network = chosen.get(("network", "vpc"))
-    vpc_id = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
-    if network is not None and network.is_checked and vpc_id is None:
-        edit = _vpc(network, found, fleet)
-        if isinstance(edit, Edit):
-            vpc_id = network.id
+    vpc_id = _vpc_of_file(fleet)
+    network = chosen.get((*PARTS, "vpc"))
+    if network is not None and network.is_checked:
+        vpc_id = network.id
+        entries = existing_parts(clients, network, chosen.get((*PARTS, "key")), found, fleet)
+        if entries is not None:
             notes.append(
-                f"{network.id} has no internet access and no VPC endpoints: they were deleted with the network stack. "
-                "Add a NAT gateway or the endpoints, then check the routes with `llm-fleet check`"
+                f"the next deployment creates what is missing in {network.id} and costs money by the hour: NAT "
+                "gateways and VPC endpoints, as `network` describes them. `llm-fleet check` shows what is in their way"
             )
-            yield edit
-        else:
-            notes.append(edit)
-    for part, kept in (("fsx", ("mount",)), ("home", ("mount",))):
+            yield Edit(path=("network",), entries={"existing": entries}, keep=None)
+    key = chosen.get(STORAGE_KEY)
+    if key is not None and key.is_checked and not fleet_key(key, fleet).used:
+        arn = {"key": check_key(clients, key.id, key.id)}
+        is_written = "storage" in fleet.model_fields_set
+        yield Edit(path=("storage",) if is_written else (), entries=arn if is_written else {"storage": arn}, keep=None)
+    for part in ("fsx", "home"):
         item = chosen.get(("storage", part, "existing"))
-        if item is None or fleet_key(item, fleet).used:
+        if item is None or not item.is_checked or fleet_key(item, fleet).used:
             continue
         if item.described.facts["VpcId"] != vpc_id:
             notes.append(f"{item.id} was not adopted: its VPC {item.described.facts['VpcId']} is not the fleet's")
             continue
-        entries = _file_system(clients, item)
-        yield Edit(path=("storage", part), entries={"existing": entries}, keep=kept)
+        check_key(clients, item.described.facts.get("KmsKeyId"), item.id)
+        yield Edit(path=("storage", part), entries={"existing": _file_system(clients, item)}, keep=("mount",))
     for path, item in chosen.items():
         if path[:2] == ("storage", "buckets") and item.is_checked and not fleet_key(item, fleet).used:
+            check_key(clients, item.described.facts.get("KMSMasterKeyID"), item.id)
             yield Edit(path=path, entries=_bucket(item))
 
 
-def _vpc(network: Retained, found: Survey, fleet: Fleet) -> Edit | str:
-    """Return the change, or why the VPC cannot be adopted."""
-    inside = [item for item in found.of("subnet") if item.described.facts.get("VpcId") == network.id]
-    subnets = {str(one.described.facts["AvailabilityZoneId"]): one for one in inside if is_compute_subnet(one)}
-    # The order of the fleet file: its first AZ is the default.
-    wanted = fleet.network.zones if fleet.network is not None else ()
-    missing = [zone for zone in wanted if zone not in subnets]
-    if missing:
-        return f"{network.id} was not adopted: it has no compute subnet in {', '.join(missing)}"
-    groups = [
-        item
-        for item in found.of("security group")
-        if item.described.facts.get("VpcId") == network.id and is_group_of_nodes(item)
-    ]
-    entries: dict[str, Any] = {"id": network.id, "subnets": {zone: subnets[zone].id for zone in wanted}}
-    entries["cidrs"] = {zone: subnets[zone].described.facts["CidrBlock"] for zone in wanted}
-    if groups:
-        entries["security_group"] = groups[0].id
-    return Edit(path=_NETWORK, entries={"vpc": entries})
+def _vpc_of_file(fleet: Fleet) -> str | None:
+    network = fleet.network
+    if network is None:
+        return None
+    existing = network.existing.vpc if network.existing is not None else None
+    return existing if network.vpc is None else network.vpc.vpc_id
 
 
 def _file_system(clients: AwsClients, item: Retained) -> dict[str, Any]:

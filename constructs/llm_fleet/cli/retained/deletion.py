@@ -74,19 +74,20 @@ def confirm(name: str, given: str | None) -> None:
         )
 
 
-def delete(clients: AwsClients, found: Survey) -> Deletion:
-    """Delete `found`. What cannot be deleted is kept and reported, and the others are deleted."""
-    run = _Run(clients=clients, found=found)
+def delete(clients: AwsClients, found: Survey, *, known: Iterable[Problem] = ()) -> Deletion:
+    """Delete `found`. What cannot be deleted is kept and reported, with the problems `known`, and the rest deleted."""
+    run = _Run(clients=clients, found=found, problems=list(known))
     with progress("deleting", total=len(found.items)) as step:
         run.all(step)
     kept = tuple(item for item in found.items if item not in run.deleted)
     return Deletion(deleted=tuple(run.deleted), kept=kept, problems=tuple(run.problems))
 
 
-def without_tagged(found: Survey, only: Collection[str]) -> Survey:
+def without_tagged(found: Survey, only: Collection[str]) -> tuple[Survey, list[Problem]]:
     """Return `found` without resources that only a tag connects with the fleet, unless `only` has their ids.
 
-    The tag has the name of a stack, and a stack of another app may have had the same name. Each is a problem.
+    The tag has the name of a stack, and a stack of another app may have had the same name. The second value has a
+    problem for each.
     """
     tagged = tuple(item for item in found.items if item.trace.since is None and item.id not in only)
     problems = [
@@ -99,12 +100,8 @@ def without_tagged(found: Survey, only: Collection[str]) -> Survey:
         )
         for item in tagged
     ]
-    return replace(
-        found,
-        items=tuple(item for item in found.items if item not in tagged),
-        others=(*found.others, *tagged),
-        problems=(*found.problems, *problems),
-    )
+    sure = tuple(item for item in found.items if item not in tagged)
+    return replace(found, items=sure, others=(*found.others, *tagged)), problems
 
 
 @dataclass(slots=True, kw_only=True)
@@ -183,7 +180,7 @@ class _Run:
     def _free_network(self) -> Iterator[Retained]:
         """Yield the parts of VPCs in which only resources of this list are; report the other VPCs."""
         ours = {item.id for item in self.found.items}
-        kept = {item.id for item in self.found.of(_FILE_SYSTEM)} - {item.id for item in self.deleted}
+        kept = [item for item in self.found.of(_FILE_SYSTEM) if item not in self.deleted]
         vpcs = {vpc for item in self.found.items if item.kind in _NETWORK and (vpc := _vpc_of(item))}
         for vpc in sorted(vpcs):
             try:
@@ -192,10 +189,12 @@ class _Run:
             except AwsRefusal as refused:
                 self._keep(*refused.problems)
                 continue
-            if others or kept:
-                self._keep(_of_others(vpc, others or kept))
-                continue
-            yield from (item for item in self.found.items if item.kind in _NETWORK and _vpc_of(item) == vpc)
+            if others:
+                self._keep(_of_others(vpc, others))
+            elif mounted := [item.id for item in kept if _vpc_of(item) in (vpc, "")]:
+                self._keep(_of_file_systems(vpc, mounted))
+            else:
+                yield from (item for item in self.found.items if item.kind in _NETWORK and _vpc_of(item) == vpc)
 
     def _revoke_rules(self, item: Retained) -> None:
         ec2 = self.clients.client("ec2")
@@ -263,6 +262,15 @@ def _of_others(vpc: str, others: Collection[str]) -> Problem:
         "and security groups",
         remedy="delete these resources first, then run the command again",
         value=", ".join(sorted(others)),
+    )
+
+
+def _of_file_systems(vpc: str, ids: Collection[str]) -> Problem:
+    return Problem(
+        code=RetainedCode.OTHERS_USE_IT,
+        message=f"{vpc}, its subnets and its security groups were not deleted: file systems in it still exist",
+        remedy="look at the problems of the file systems, then run the command again",
+        value=", ".join(sorted(ids)),
     )
 
 

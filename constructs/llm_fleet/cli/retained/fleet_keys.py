@@ -11,6 +11,9 @@ from llm_fleet.fleet_file.fleet import Fleet
 KeyPath = tuple[str, ...]
 
 _SECURITY_GROUP, _COMPUTE_SUBNET = re.compile(r"NetworkSecurityGroup"), re.compile(r"Network.*ComputeSubnet")
+_DATABASE_SUBNET = re.compile(r"NetworkDatabaseSubnet[12]")
+PARTS = ("network", "existing")
+STORAGE_KEY = ("storage", "key")
 _DATABASE = ("database", "database server", "snapshot", "server snapshot")
 
 
@@ -31,18 +34,13 @@ class FleetKey:
 
 def fleet_key(item: Retained, fleet: Fleet) -> FleetKey:
     """Return where `fleet`'s file can name `item`."""
-    vpc = fleet.network.vpc if fleet.network is not None else None
     match item.kind:
-        case "VPC" | "subnet" | "security group" if fleet.network is None:
-            return FleetKey(reason="the fleet file has no network")
-        case "VPC" if item.part == "network":
-            return FleetKey(path=("network", "vpc"), used=vpc is not None and vpc.vpc_id == item.id)
-        case "subnet" if is_compute_subnet(item):
-            used = vpc is not None and item.id in vpc.subnet_ids.values()
-            return FleetKey(path=("network", "vpc", "subnets"), used=used)
-        case "security group" if is_group_of_nodes(item):
-            used = vpc is not None and vpc.security_group_id == item.id
-            return FleetKey(path=("network", "vpc", "security_group"), used=used)
+        case "VPC" | "subnet" | "security group" if item.part == "network" and (key := _of_network(item)):
+            return _in_network(item, fleet, key)
+        case "KMS key" if item.part == "network" and item.trace.logical_id == _logical_id("Key"):
+            return _in_network(item, fleet, "key")
+        case "KMS key" if item.part == "storage" and item.trace.logical_id == _logical_id("Key"):
+            return FleetKey(path=STORAGE_KEY, used=_names(fleet.storage.encryption_key, item))
         case "file system" if item.part == "storage":
             return _of_file_system(item, fleet)
         case "bucket" if item.part == "storage":
@@ -51,9 +49,46 @@ def fleet_key(item: Retained, fleet: Fleet) -> FleetKey:
             return FleetKey(reason=_reason(item))
 
 
+def _of_network(item: Retained) -> str | None:
+    """Return the key of `network.existing` for a VPC, subnet or security group of the network stack."""
+    if item.kind == "VPC":
+        return "vpc"
+    if item.kind == "subnet":
+        return "database_subnets" if is_database_subnet(item) else "subnets" if is_compute_subnet(item) else None
+    return "security_group" if is_group_of_nodes(item) else None
+
+
+def _in_network(item: Retained, fleet: Fleet, key: str) -> FleetKey:
+    if fleet.network is None:
+        return FleetKey(reason="the fleet file has no network")
+    if fleet.network.vpc is not None:
+        return FleetKey(reason="the fleet file has another network, `network.vpc`")
+    existing = fleet.network.existing
+    if existing is None:
+        return FleetKey(path=(*PARTS, key))
+    named = {
+        "vpc": [existing.vpc],
+        "subnets": list(existing.subnets.values()),
+        "database_subnets": existing.database_subnets,
+        "security_group": [existing.security_group],
+    }
+    used = _names(existing.encryption_key, item) if key == "key" else item.id in named[key]
+    return FleetKey(path=(*PARTS, key), used=used)
+
+
+def _names(key: object, item: Retained) -> bool:
+    """Return whether `key`, the ARN of a KMS key, is that of `item`."""
+    return isinstance(key, str) and key.rpartition("/")[2] == item.id
+
+
 def is_compute_subnet(item: Retained) -> bool:
     """Return whether `item` is a subnet of nodes that the network stack has created."""
     return item.part == "network" and bool(_COMPUTE_SUBNET.match(item.trace.logical_id))
+
+
+def is_database_subnet(item: Retained) -> bool:
+    """Return whether `item` is a subnet of databases that the network stack has created."""
+    return item.part == "network" and bool(_DATABASE_SUBNET.match(item.trace.logical_id))
 
 
 def is_group_of_nodes(item: Retained) -> bool:
@@ -105,11 +140,11 @@ def _reason(item: Retained) -> str:
     if item.kind == "KMS key":
         return "it stays the key of the data that it encrypted"
     if item.kind == "log group":
-        return "each deployment creates its own; the records stay until you delete it"
+        return "each deployment creates its own with the settings of the fleet file; these records expire"
     if item.kind == "bucket" and logical_id.startswith("AccessLogs"):
-        return "the storage stack creates its own bucket for access logs"
+        return "its policy accepts logs only of the buckets of its stack, also after these are used again"
     if item.kind == "bucket" and logical_id.startswith("LifecycleBucket"):
-        return "the storage stack creates its own bucket for lifecycle scripts, and uploads them again"
+        return "it has only lifecycle scripts, which each deployment uploads again; delete it"
     if item.kind == "bucket" and item.part == "storage":
         return "no bucket under `storage.buckets` has its key"
     if item.kind == "security group" and "AccessSecurityGroup" in logical_id:

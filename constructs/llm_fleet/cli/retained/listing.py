@@ -69,11 +69,14 @@ def print_adoption(adoption: Adoption, found: Survey, path: Path, *, as_json: bo
 
 
 def print_deletion(deletion: Deletion, found: Survey, *, as_json: bool) -> None:
-    """Print what was deleted, and on standard error why the others were not."""
-    problems = (*found.problems, *deletion.problems)
+    """Print what was deleted, and on standard error why the others were not.
+
+    The list, which was printed before, has the problems of `found`; JSON has both.
+    """
     if as_json:
+        problems = dict.fromkeys((*found.problems, *deletion.problems))
         ids = {"deleted": [item.id for item in deletion.deleted], "kept": [item.id for item in deletion.kept]}
-        print_json({**ids, "problems": problems})
+        print_json({**ids, "problems": list(problems)})
         return
     for item in deletion.deleted:
         how = f"scheduled for deletion in {KEY_DAYS} days" if item.kind == KEY else "deleted"
@@ -81,7 +84,7 @@ def print_deletion(deletion: Deletion, found: Survey, *, as_json: bool) -> None:
     for item in deletion.kept:
         print(f"kept: {item.kind} {item.id}")
     sys.stdout.flush()
-    print_notes((), problems)
+    print_notes((), [problem for problem in deletion.problems if problem not in found.problems])
 
 
 def _sum(found: Survey, fleet: Fleet) -> str:

@@ -1,7 +1,7 @@
 """Retained resources as their services describe them: what still exists, how large it is, and its price."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,11 +11,10 @@ from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_re
 from llm_fleet.cli.retained.buckets import own_bucket
 from llm_fleet.cli.retained.traces import Trace, Traces
 from llm_fleet.cli.screen import progress
-from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.needs.fleet_cost import lustre_price_item, open_zfs_price_items
 from llm_fleet.rules.feature_codes import RetainedCode
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import Problem, raise_problems
 
 NO_CHARGE = Decimal(0)
 LUSTRE, OPEN_ZFS = "LUSTRE", "OPENZFS"
@@ -58,6 +57,8 @@ class Retained:
     kind: str
     trace: Trace
     described: Description
+    fleet: str
+    """Name of the fleet."""
     is_checked: bool = True
     """Whether its service was queried; otherwise it may not exist any more."""
 
@@ -73,8 +74,8 @@ class Retained:
 
     @property
     def part(self) -> str:
-        """Last word of the name of its stack, e.g. `storage`."""
-        return self.trace.stack.rpartition("-")[2]
+        """Name of its stack without the fleet's, e.g. `storage`."""
+        return self.trace.stack.removeprefix(f"{self.fleet}-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +106,20 @@ def survey(clients: AwsClients, fleet: Fleet, *, only: Sequence[str] = ()) -> Su
         problems, items = list(traces.problems), list[Retained]()
         step(total=len(traces.found))
         for trace in traces.found:
-            item, refused = _describe(clients, fleet.region, trace)
+            item, refused = _describe(clients, fleet, trace)
             items += [item] if item is not None else []
             problems += [problem for problem in refused if problem not in problems]
             step()
     items.sort(key=lambda item: (list(KINDS).index(item.kind) if item.kind in KINDS else len(KINDS), item.id))
     for id in only:
-        if id not in {item.id for item in items} and not problems:
-            refuse(
-                RetainedCode.ID_UNKNOWN,
-                "no retained resource of this fleet has this id",
-                "choose an id that `llm-fleet retained` lists",
+        if id not in {item.id for item in items}:
+            unknown = Problem(
+                code=RetainedCode.ID_UNKNOWN,
+                message="no retained resource that was found has this id",
+                remedy="choose an id that `llm-fleet retained` lists",
                 value=id,
-                subject="--only",
             )
+            raise_problems([unknown, *traces.problems], subject="--only")
     chosen = tuple(item for item in items if not only or item.id in only)
     others = tuple(item for item in items if item not in chosen)
     return Survey(
@@ -130,20 +131,19 @@ def survey(clients: AwsClients, fleet: Fleet, *, only: Sequence[str] = ()) -> Su
     )
 
 
-def _describe(clients: AwsClients, region: str, trace: Trace) -> tuple[Retained | None, tuple[Problem, ...]]:
+def _describe(clients: AwsClients, fleet: Fleet, trace: Trace) -> tuple[Retained | None, tuple[Problem, ...]]:
     kind = next((kind for kind, (of, _) in KINDS.items() if of == trace.resource_type), trace.resource_type)
+    unchecked = Retained(kind=kind, trace=trace, described=Description(), fleet=fleet.name, is_checked=False)
     if kind not in KINDS:
-        if _is_gone(clients, trace):
-            return None, ()
-        return Retained(kind=kind, trace=trace, described=Description(), is_checked=False), ()
+        return (None if _is_gone(clients, trace) else unchecked), ()
     try:
         with aws_errors_reported(f"{kind} {trace.id}"):
-            described = KINDS[kind][1](clients, trace.id, region)
+            described = KINDS[kind][1](clients, trace.id, fleet.region)
     except AwsGone:
         return None, ()
     except AwsRefusal as refused:
-        return Retained(kind=kind, trace=trace, described=Description(), is_checked=False), refused.problems
-    return (None if described is None else Retained(kind=kind, trace=trace, described=described)), ()
+        return unchecked, refused.problems
+    return (None if described is None else replace(unchecked, described=described, is_checked=True)), ()
 
 
 def _is_gone(clients: AwsClients, trace: Trace) -> bool:

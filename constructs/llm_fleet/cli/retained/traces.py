@@ -192,6 +192,7 @@ def _names(fleet: Fleet) -> Iterable[str]:
         *_PARTS,
         *fleet.clusters,
         *fleet.services,
+        *(f"{name}-export" for name in fleet.services),
         *fleet.notebooks,
         *fleet.endpoints,
         *fleet.training_jobs,

@@ -12,13 +12,18 @@ from llm_fleet.rules.problem import as_yaml
 _INDENT = 2
 
 
-def set_keys(text: str, path: tuple[str, ...], entries: Mapping[str, Any], *, keep: Collection[str] = ()) -> str:
-    """Return `text` whose mapping at `path` has `entries`, and of its other keys only those in `keep`.
+def set_keys(text: str, path: tuple[str, ...], entries: Mapping[str, Any], *, keep: Collection[str] | None = ()) -> str:
+    """Return `text` whose mapping at `path` has `entries`, and of its other keys only those in `keep`; `None`: all.
 
-    `path` must exist in `text`, which must be valid YAML. Comments of removed lines stay, on lines of their own.
+    `path` must exist in `text`, which must be valid YAML. Comments of removed lines stay, on lines of their own. New
+    keys of the whole file, an empty `path`, are its last ones.
     """
+    if not path:
+        return f"{text.rstrip()}\n{''.join(_block(name, entry, 0) for name, entry in entries.items())}"
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     key, value = _at(root, path)
+    if keep is None:
+        keep = [one.value for one, _ in _pairs(value) if one.value not in entries]
     if not isinstance(value, yaml.MappingNode) or value.flow_style or not value.value:
         return _replaced_flow(text, value, entries, keep)
     return _replaced_block(text, key, value, entries, keep)
@@ -31,11 +36,14 @@ def _at(root: Any, path: tuple[str, ...]) -> tuple[Any, Any]:
     return key, value
 
 
+def _pairs(value: Any) -> list[Any]:
+    return value.value if isinstance(value, yaml.MappingNode) else []
+
+
 def _replaced_flow(text: str, value: Any, entries: Mapping[str, Any], keep: Collection[str]) -> str:
     """Replace the value's text, e.g. `{az: usw2-az4}`, or a scalar that is short for a mapping."""
     start, end = value.start_mark.index, value.end_mark.index
-    pairs: list[Any] = value.value if isinstance(value, yaml.MappingNode) else []
-    kept = [text[key.start_mark.index : inner.end_mark.index] for key, inner in pairs if key.value in keep]
+    kept = [text[key.start_mark.index : inner.end_mark.index] for key, inner in _pairs(value) if key.value in keep]
     written = [f"{key}: {_flow(entry)}" for key, entry in entries.items()]
     return f"{text[:start]}{{{', '.join([*kept, *written])}}}{text[end:]}"
 
@@ -45,7 +53,9 @@ def _replaced_block(text: str, key: Any, value: Any, entries: Mapping[str, Any],
     indent = value.start_mark.column
     removed = [(one, inner) for one, inner in value.value if one.value not in keep]
     new = "".join(_block(name, entry, indent) for name, entry in entries.items())
-    first = removed[0][0].start_mark.line if removed else value.value[0][0].start_mark.line
+    first = removed[0][0].start_mark.line if removed else _last_line(value) + 1
+    if first == len(lines) and not text.endswith("\n"):
+        lines[-1] += "\n"
     # From the last line to the first, so that line numbers stay valid.
     for one, inner in reversed(removed):
         start, last = one.start_mark.line, _last_line(inner)
