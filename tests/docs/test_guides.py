@@ -1,13 +1,23 @@
-"""Commands in the guides exist in `llm-fleet` and in the Makefile."""
+"""Commands in guides and other pages exist in `llm-fleet` and in the Makefile, with their options."""
 
+import contextlib
+import io
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
 from tools.make_docs_commands import command_line
 from tools.synth_environment import ROOT
 
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "errors"),
+    *sorted((ROOT / "local").rglob("*.md")),
+    *sorted((ROOT / "constructs").rglob("*.md")),
+]
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 COMMANDS = [
     (path.stem, command)
@@ -26,6 +36,33 @@ def test_a_command_of_a_guide_exists(guide: str, command: str):
         assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.M)
     else:
         assert words[0] in ("npx", "npm", "python", "python3", "pip", "uv", "source", "export", "diff", "llm-fleet")
+
+
+def llm_fleet_commands(page: Path) -> set[str]:
+    """Return the commands in the code blocks of `page`: fenced and indented ones, without comments and what follows."""
+    text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
+    blocks = [*re.findall(r"^ *```\w*\n(.*?)^ *```", text, re.S | re.M), *re.findall(r"^    .*$", text, re.M)]
+    lines = re.findall(r"^ *[$#]? ?(llm-fleet .*)$", "\n".join(blocks), re.M)
+    return {re.split(r" +(?:#|>|\||&&) ", line)[0] for line in lines if not line.endswith("…")}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_of_llm_fleet_in_a_code_block_can_be_parsed(page: Path):
+    for command in llm_fleet_commands(page):
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert _exit_code(shlex.split(command)[1:]) == 0, command
+
+
+def _exit_code(words: list[str]) -> object:
+    try:
+        command_line().parse_args(words)
+    except SystemExit as ended:  # 0 after --help
+        return ended.code
+    return 0
+
+
+def test_pages_have_commands():
+    assert len({command for page in PAGES for command in llm_fleet_commands(page)}) > 100
 
 
 def test_the_index_lists_each_guide():
