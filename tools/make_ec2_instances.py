@@ -5,9 +5,9 @@ It has every instance type in the responses of EC2's DescribeInstanceTypes that 
 
 import json
 import sys
-from typing import Any
 
-from tools.make_instances import ROOT, ec2_types, facts_of
+from llm_fleet.catalog.ec2_instances import reported_facts
+from tools.make_instances import ROOT, ec2_types
 
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/ec2_instances.json"
 _WHAT = "EC2 instance types: processors, memory, accelerators, network"
@@ -19,24 +19,11 @@ _WITHOUT_NEURON_INFO = {"trn2u.48xlarge": {"accelerator": "neuron", "accelerator
 """EC2's page of Trn2 instances says 16 Trainium2; the response in moto has no value."""
 
 
-def ec2_facts_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the catalog's facts from one of EC2's responses, without zero and false values."""
-    usage = answer["SupportedUsageClasses"]
-    facts = {
-        **facts_of(answer),
-        "cores": answer["VCpuInfo"].get("DefaultCores"),
-        "instance_store_gb": answer.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
-        "gpu_maker": next((gpu["Manufacturer"].lower() for gpu in answer.get("GpuInfo", {}).get("Gpus", [])), None),
-        "capacity_block": "capacity-block" in usage,
-        "spot": "spot" in usage,
-    }
-    return {name: value for name, value in facts.items() if value}
-
-
 def document() -> str:
     """Return the data file's text: one type per line, so that a diff is readable."""
     facts = {
-        name: ec2_facts_of(answer) | _WITHOUT_NEURON_INFO.get(name, {}) for name, answer in sorted(ec2_types().items())
+        name: reported_facts(answer) | _WITHOUT_NEURON_INFO.get(name, {})
+        for name, answer in sorted(ec2_types().items())
     }
     lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(values)}" for name, values in facts.items())
     head = (

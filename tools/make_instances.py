@@ -7,11 +7,14 @@ moto bundles them; tools/instance_overrides.json corrects single facts and says 
 import gzip
 import json
 import sys
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from botocore.session import get_session
+
+from llm_fleet.catalog.ec2_instances import reported_facts
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "constructs/llm_fleet/catalog/data/instances.json"
@@ -38,22 +41,15 @@ def ec2_types() -> dict[str, Any]:
     return json.loads(gzip.decompress(packed))
 
 
+_FACTS: Mapping[str, Any] = dict.fromkeys(
+    ("architecture", "vcpus", "memory_gib", "accelerator", "accelerators", "efa_interfaces", "network_cards"), 0
+) | {"accelerator": None, "threads_per_core": 0}
+
+
 def facts_of(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the catalog's facts from one of EC2's answers."""
-    gpus = sum(gpu["Count"] for gpu in answer.get("GpuInfo", {}).get("Gpus", []))
-    neuron = sum(device["Count"] for device in answer.get("NeuronInfo", {}).get("NeuronDevices", []))
-    network = answer["NetworkInfo"]
-    (architecture,) = (name for name in answer["ProcessorInfo"]["SupportedArchitectures"] if name != "i386")
-    return {
-        "architecture": architecture,
-        "vcpus": answer["VCpuInfo"]["DefaultVCpus"],
-        "memory_gib": answer["MemoryInfo"]["SizeInMiB"] / 1024,
-        "accelerator": "gpu" if gpus else "neuron" if neuron else None,
-        "accelerators": gpus or neuron,
-        "efa_interfaces": network["EfaInfo"]["MaximumEfaInterfaces"] if network.get("EfaSupported") else 0,
-        "network_cards": network["MaximumNetworkCards"],
-        "threads_per_core": answer["VCpuInfo"]["DefaultThreadsPerCore"],
-    }
+    """Return the catalog's facts from one of EC2's answers, with zeros."""
+    reported = reported_facts(answer)
+    return {name: reported.get(name, missing) for name, missing in _FACTS.items()}
 
 
 def catalog() -> dict[str, dict[str, Any]]:

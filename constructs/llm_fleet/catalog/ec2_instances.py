@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from llm_fleet.catalog.data_file import KEY, DataFile, load, reader, typed
 
@@ -44,16 +44,56 @@ class Ec2Instance:
         return self.name.split(".")[0]
 
 
+_of_account: dict[str, Mapping[str, Any]] = {}
+
+
+def use_instance_types(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Use `facts`, by type in the form of the catalog, before those of the catalog in this process.
+
+    EC2 reported them, and they are the same in all accounts and Regions.
+    """
+    _of_account.update(facts)
+    ec2_instance.cache_clear()
+
+
 @cache
 def ec2_instance(name: str) -> Ec2Instance | None:
     """Return the facts of the type `name`, e.g. `trn1.32xlarge`; `None` for a type that is not in the catalog."""
-    facts = load("ec2_instances").get(name)
-    return None if facts is None else typed(Ec2Instance, facts, f"ec2_instances.json/{name}", name=name)
+    facts = {**load("ec2_instances").get(name, {}), **_of_account.get(name, {})}
+    return typed(Ec2Instance, facts, f"ec2_instances.json/{name}", name=name) if facts else None
 
 
 def ec2_instance_names() -> list[str]:
-    """Return the names of all EC2 instance types in the catalog."""
-    return list(load("ec2_instances"))
+    """Return the names of all EC2 instance types in the catalog, and of those of `use_instance_types`."""
+    return list(dict.fromkeys([*load("ec2_instances"), *_of_account]))
+
+
+def reported_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the catalog's facts from one instance type of EC2's DescribeInstanceTypes, without zero and false values.
+
+    Source: model botocore ec2 InstanceTypeInfo
+    """
+    gpus: list[Any] = answer.get("GpuInfo", {}).get("Gpus", [])
+    number = sum(gpu["Count"] for gpu in gpus)
+    neuron = sum(device["Count"] for device in answer.get("NeuronInfo", {}).get("NeuronDevices", []))
+    cpus, network, usage = answer["VCpuInfo"], answer["NetworkInfo"], answer["SupportedUsageClasses"]
+    (architecture,) = (name for name in answer["ProcessorInfo"]["SupportedArchitectures"] if name != "i386")
+    facts = {
+        "architecture": architecture,
+        "vcpus": cpus["DefaultVCpus"],
+        "memory_gib": answer["MemoryInfo"]["SizeInMiB"] / 1024,
+        "accelerator": "gpu" if number else "neuron" if neuron else None,
+        "accelerators": number or neuron,
+        "efa_interfaces": network["EfaInfo"]["MaximumEfaInterfaces"] if network.get("EfaSupported") else 0,
+        "network_cards": network["MaximumNetworkCards"],
+        "threads_per_core": cpus["DefaultThreadsPerCore"],
+        "cores": cpus.get("DefaultCores"),
+        "instance_store_gb": answer.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
+        "gpu_maker": next((gpu["Manufacturer"].lower() for gpu in gpus), None),
+        "capacity_block": "capacity-block" in usage,
+        "spot": "spot" in usage,
+    }
+    return {name: value for name, value in facts.items() if value}
 
 
 class Ec2InstanceType(str):
@@ -168,6 +208,29 @@ class Price:
     """ISO date of the source."""
     verified: bool
     """Whether the price was read from AWS itself."""
+
+    @classmethod
+    def of_entry(cls, entry: Mapping[str, Any]) -> "Price":
+        """Return the price in an entry of a file that llm-fleet wrote.
+
+        Raises `ValueError`, `KeyError`, `TypeError` or `InvalidOperation`.
+        """
+        usd = Decimal(entry["usd"])
+        if not usd.is_finite() or usd < 0:
+            raise ValueError(f"{entry['usd']} is not a price")
+        if entry["unit"] not in get_args(Unit):
+            raise ValueError(f"`{entry['unit']}` is not a unit; write {' or '.join(get_args(Unit))}")
+        texts = {name: entry[name] for name in ("service", "item", "region", "source")}
+        if not all(isinstance(text, str) for text in texts.values()) or not isinstance(entry["verified"], bool):
+            raise ValueError("service, item, region and source must be texts, verified must be true or false")
+        read = date.fromisoformat(entry["read"]).isoformat()
+        return cls(**texts, unit=entry["unit"], usd=usd, read=read, verified=entry["verified"])
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The entry of a file, which `of_entry` reads."""
+        order = ("service", "item", "region", "unit", "usd", "source", "read", "verified")
+        return {**{name: getattr(self, name) for name in order}, "usd": f"{self.usd.normalize():f}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

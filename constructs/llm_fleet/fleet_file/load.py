@@ -11,12 +11,15 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from llm_fleet.catalog.ec2_instances import use_instance_types
 from llm_fleet.fleet_file.check_fleet import check_fleet
 from llm_fleet.fleet_file.check_nodes import check_script_files
 from llm_fleet.fleet_file.clusters import LOCAL_ACCOUNTING, is_parallelcluster, no_fleet_file
 from llm_fleet.fleet_file.document import Document, LocatedProblem, YamlPath, parse, read_text
 from llm_fleet.fleet_file.explain import explain, in_units, likely_kind
 from llm_fleet.fleet_file.fleet import NO_NETWORK, Fleet
+from llm_fleet.fleet_file.keys import in_keys
+from llm_fleet.named_files.named_file import ACCOUNT_FILE
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import SageMakerCode
 from llm_fleet.rules.problem import AnyCode, FleetError, PathPart, Problem, is_unresolved
@@ -242,8 +245,17 @@ def _part(holder: Any, part: PathPart) -> Any:
 
 
 def load_fleet(path: Path | str) -> Fleet:
-    """Raises `FleetError` with all errors in it, each a `LocatedProblem` with path, value, line and remedy."""
-    return parse_fleet(read_text(Path(path)), subject=str(path), directory=Path(path).parent)
+    """Return the fleet; properties of EC2 instance types that an account reported are used before those of the catalog.
+
+    Raises `FleetError` with all errors in it, each a `LocatedProblem` with path, value, line and remedy.
+    """
+    text = read_text(Path(path))
+    account_file = Path(path).parent / ACCOUNT_FILE
+    if account_file.is_file():
+        from llm_fleet.named_files.account_file import read_account_file  # Most fleets have none.
+
+        use_instance_types(read_account_file(account_file).instance_types)
+    return parse_fleet(text, subject=str(path), directory=Path(path).parent)
 
 
 def parse_fleet(text: str, *, subject: str = "fleet.yaml", directory: Path | None = None) -> Fleet:
@@ -335,7 +347,7 @@ def _in_file(problem: Problem, fleet: Fleet, document: Document) -> Problem:
     """Return `problem`, which a rule gave in attribute names, in the keys and units of the file."""
     path = _with_kind(problem.path, fleet)
     written = as_written(Fleet, path)
-    return replace(in_units(problem, path, document.value_at(written)), path=written)
+    return replace(in_units(in_keys(problem, path), path, document.value_at(written)), path=written)
 
 
 def _with_kind(path: tuple[PathPart, ...], fleet: Fleet) -> tuple[PathPart, ...]:

@@ -15,6 +15,9 @@ from llm_fleet.spec.cluster import Downloads, NodeScripts
 from llm_fleet.spec.model_shape import ModelShape, TrainedShape, shape_of_config
 from llm_fleet.spec.people import Directory
 
+ACCOUNT_FILE = "llm-fleet-facts.json"
+"""Name of the file next to the fleet file with the facts of an account, which `account_file` reads."""
+
 
 def read_regular_file(path: Path, *, most: int = 1024 * 1024, encoding: str = "utf-8") -> str:
     """Return the text of the file at `path`, of `most` bytes or fewer (default: 1 MiB).

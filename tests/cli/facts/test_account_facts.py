@@ -2,15 +2,21 @@
 
 import json
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm_fleet.cli.facts.account_file import AccountFacts, Kind, read_account_file
+from llm_fleet.catalog import ec2_instances
+from llm_fleet.catalog.data_file import load
+from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.cli.main import main
+from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet.named_files.account_file import AccountFacts, Kind, read_account_file
 from llm_fleet_local.aws.client import LocalAws
+from tools.synth_environment import ROOT
 
 Capture = pytest.CaptureFixture[str]
 Run = Callable[..., tuple[int, str, str]]
@@ -43,6 +49,20 @@ def aws() -> Generator[LocalAws]:
             **{"instanceType": "trn1.32xlarge", "regionCode": "us-west-2", "operatingSystem": "Linux"},
             **{"tenancy": "Shared", "capacitystatus": "Used", "preInstalledSw": "NA"},
         }
+        local.give_account(
+            quotas={
+                "ec2": {
+                    "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances": 64,
+                    "Running On-Demand Trn instances": 512,
+                },
+                "sagemaker": {
+                    "ml.m5.xlarge for cluster usage": 2,
+                    "ml.trn1.32xlarge for cluster usage": 4,
+                    "Total number of instances allowed across SageMaker HyperPod clusters": 20,
+                    "Maximum number instances allowed per SageMaker HyperPod cluster": 20,
+                },
+            }
+        )
         local.report_prices(
             [
                 {"service_code": "AmazonSageMaker", "attributes": sagemaker, "unit": "Hrs", "usd": "20.5"},
@@ -83,7 +103,10 @@ def changed(folder: Path, **facts: Any) -> None:
 def test_refresh_writes_what_the_account_reports(run: Run, aws: LocalAws, folder: Path) -> None:
     code, out, err = run("facts", "refresh")
     assert code == 0
-    assert out == f"wrote {NAME}: 4 zones, 2 offerings, 2 prices; account {aws.account}, us-west-2\n"
+    assert out == (
+        f"wrote {NAME}: 4 zones, 2 offerings, 2 instance types, 11 quotas, 0 images, 2 prices; account {aws.account}, "
+        "us-west-2\n"
+    )
     assert "no price: ml.m5.xlarge (sagemaker-cluster): AWS returns no price" in err
     facts = read_account_file(folder / NAME)
     assert (facts.account, facts.region) == (aws.account, "us-west-2")
@@ -94,6 +117,13 @@ def test_refresh_writes_what_the_account_reports(run: Run, aws: LocalAws, folder
     assert set(facts.offerings["trn1.32xlarge"]) == {one["Location"] for one in offered}
     assert {one.item: str(one.usd) for one in facts.prices} == {"ml.trn1.32xlarge": "20.5", "trn1.32xlarge": "18.25"}
     assert facts.checked == dict.fromkeys(Kind, FIRST)
+    trn1 = facts.quotas["sagemaker/ml.trn1.32xlarge for cluster usage"]
+    assert trn1 is not None
+    assert (trn1.value, trn1.adjustable) == (4, True)
+    vpcs = facts.quotas["vpc/VPCs per Region"]
+    assert vpcs is not None
+    assert (vpcs.code, vpcs.value) == ("L-F678F1CE", 5)  # AWS's default: it was never changed.
+    assert facts.instance_types["trn1.32xlarge"]["accelerators"] == 16
 
 
 def test_the_file_has_the_same_content_after_it_was_read(run: Run, folder: Path) -> None:
@@ -155,6 +185,74 @@ def test_validate_reports_an_instance_type_that_the_az_does_not_offer(run: Run, 
     assert run("validate")[0] == 0
 
 
+def test_validate_reports_a_quota_that_is_too_small(run: Run, folder: Path) -> None:
+    run("facts", "refresh")
+    assert run("validate")[0] == 0
+    name = "ml.trn1.32xlarge for cluster usage"
+    changed(folder, quotas={f"sagemaker/{name}": {"code": "L-1", "value": 3, "adjustable": True}})
+    code, _, err = run("validate")
+    assert code == 1
+    assert "LF1020" in err
+    assert f"train/trn1 requires 4; the quota `{name}` (L-1) of the account is 3" in err
+    assert "request-service-quota-increase --service-code sagemaker --quota-code L-1 --desired-value 4" in err
+    assert "; this is the state of 2026-11-28" in err
+    changed(folder, quotas={f"sagemaker/{name}": None})
+    assert "Service Quotas does not have in us-west-2" in run("validate")[2]
+
+
+def test_validate_reports_an_ami_that_aws_does_not_publish(run: Run, folder: Path) -> None:
+    text = (ROOT / "examples" / "inference-inf2.yaml").read_text()
+    (folder / "fleet.yaml").write_text(text)
+    run("facts", "refresh")
+    (name,) = read_account_file(folder / NAME).images
+    assert name.startswith("/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/")
+    changed(folder, quotas={}, offerings={}, images={name: "ami-0123456789abcdef0"})
+    assert run("validate")[0] == 0
+    changed(folder, images={name: None})
+    code, _, err = run("validate")
+    assert code == 1
+    assert "which AWS does not publish in us-west-2" in err
+
+
+@pytest.fixture(autouse=True)
+def no_new_types() -> Generator[None]:
+    """Removes the account's properties of instance types from this process after each test."""
+    yield
+    ec2_instances._of_account.clear()  # pyright: ignore[reportPrivateUsage]
+    ec2_instances.ec2_instance.cache_clear()
+
+
+def test_the_accounts_properties_of_an_instance_type_are_used_before_ours(run: Run, folder: Path) -> None:
+    run("facts", "refresh")
+    types = json.loads((folder / NAME).read_text())["instance_types"]["facts"]
+    assert load_fleet(folder / "fleet.yaml") is not None
+    known = ec2_instance("trn1.32xlarge")
+    assert known is not None
+    assert {key: getattr(known, key) for key in types["trn1.32xlarge"]} == types[
+        "trn1.32xlarge"
+    ]  # EC2 has not changed.
+    changed(folder, instance_types={"trn1.32xlarge": {**types["trn1.32xlarge"], "vcpus": 96}})
+    load_fleet(folder / "fleet.yaml")
+    facts = ec2_instance("trn1.32xlarge")
+    assert facts == replace(known, vcpus=96)
+
+
+def test_a_type_that_is_newer_than_the_release_is_read_and_then_accepted(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(load("ec2_instances"), "c5.4xlarge")
+    ec2_instance.cache_clear()
+    code, _, err = run("validate")
+    assert (code, "c5.4xlarge" in err) == (1, True)
+    assert run("facts", "refresh")[0] == 0
+    assert run("validate")[0] == 0
+    # An error that no facts can fix is reported as before.
+    (folder / "fleet.yaml").write_text(FLEET.replace("c5.4xlarge", "zz9.4xlarge"))
+    code, _, err = run("facts", "refresh")
+    assert code == 1
+    assert "zz9.4xlarge" in err
+
+
 def test_facts_of_another_region_are_not_used(run: Run, folder: Path) -> None:
     run("facts", "refresh")
     changed(folder, zones=["usw2-az1"])
@@ -165,7 +263,14 @@ def test_facts_of_another_region_are_not_used(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "error"), [("AccessDeniedException", "LF1004"), ("ThrottlingException", "LF1005")])
-@pytest.mark.parametrize(("service", "kinds"), [("pricing", [Kind.PRICES]), ("ec2", [Kind.ZONES, Kind.OFFERINGS])])
+@pytest.mark.parametrize(
+    ("service", "kinds"),
+    [
+        ("pricing", [Kind.PRICES]),
+        ("ec2", [Kind.ZONES, Kind.OFFERINGS, Kind.INSTANCE_TYPES]),
+        ("servicequotas", [Kind.QUOTAS]),
+    ],
+)
 def test_a_refused_call_is_reported_and_leaves_what_was_there(
     service: str, kinds: list[Kind], code: str, error: str, run: Run, aws: LocalAws, folder: Path
 ) -> None:
@@ -211,7 +316,7 @@ def test_the_age_of_the_accounts_facts_is_reported(run: Run, folder: Path) -> No
     rows = {row["name"]: row for row in json.loads(out)["facts"]}
     assert rows["account/zones"]["age_days"] == (FIRST - date(2026, 1, 1)).days
     _, out, _ = run("validate", "--json")
-    assert json.loads(out)["old_facts"] == ["account/offerings", "account/prices", "account/zones"]
+    assert json.loads(out)["old_facts"] == [f"account/{kind}" for kind in sorted(Kind)]
 
 
 @pytest.mark.parametrize(
@@ -226,6 +331,10 @@ def test_the_age_of_the_accounts_facts_is_reported(run: Run, folder: Path) -> No
         '{"format": 1, "account": "1", "region": "r", "zones": {"checked": "2026-11-28", "facts": "usw2-az1"}}',
         '{"format": 1, "account": "1", "region": "r", "offerings": {"checked": "2026-11-28", "facts": ["a"]}}',
         '{"format": 1, "account": "1", "region": "r", "prices": {"checked": "2026-11-28", "facts": [{}]}}',
+        '{"format": 1, "account": "1", "region": "r", '
+        '"quotas": {"checked": "2026-11-28", "facts": {"a": {"value": 1}}}}',
+        '{"format": 1, "account": "1", "region": "r", "images": {"checked": "2026-11-28", "facts": {"a": 1}}}',
+        '{"format": 1, "account": "1", "region": "r", "instance_types": {"checked": "2026-11-28", "facts": {"a": {}}}}',
     ],
 )
 def test_an_invalid_file_is_reported_and_not_overwritten(text: str, run: Run, folder: Path) -> None:

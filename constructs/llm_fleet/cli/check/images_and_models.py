@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.hyperpod import ImageFeature, image_feature
-from llm_fleet.catalog.neuron import ami_parameter
+from llm_fleet.catalog.neuron import ami_for, ami_parameter
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic
 from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.clusters import HyperPodConfig
@@ -31,7 +31,7 @@ from llm_fleet.rules.account.existing_resources import (
     check_token_secret,
 )
 from llm_fleet.rules.feature_codes import CommandCode
-from llm_fleet.rules.inference.hosts import is_ami_id
+from llm_fleet.rules.inference.hosts import driver_for, is_ami_id
 from llm_fleet.rules.problem import PathPart, Problem
 
 _DATE = re.compile(r"(20\d{2})-?(\d{2})-?(\d{2})")
@@ -94,19 +94,23 @@ def image_questions(fleet: Fleet) -> Iterator[Question]:
             f"image {image.image_id} of {image.owner}",
             partial(_ask_image, image, _architectures(fleet, image.path)),
         )
-    for name, service in fleet.services.items():
-        release = service.hosts.ami
-        if release is not None and not is_ami_id(release):
-            path = ("services", name, "hosts", "ami")
-            yield Question(
-                Topic.IMAGES,
-                f"ECS Neuron AMI {release} of service {name}",
-                partial(_ask_release, release, f"service {name}", path),
-            )
+    for release, owner, path in releases_of(fleet):
+        yield Question(
+            Topic.IMAGES, f"ECS Neuron AMI {release} of {owner}", partial(_ask_release, release, owner, path)
+        )
     for name, cluster in fleet.hyperpod_clusters.items():
         yield Question(
             Topic.IMAGES, f"image of cluster {name}", partial(ask_running_images, cluster, name, features_of(cluster))
         )
+
+
+def releases_of(fleet: Fleet) -> Iterator[tuple[str, str, tuple[PathPart, ...]]]:
+    """Yield each release of the ECS Neuron AMI that hosts use, its service, and its path in the fleet file."""
+    for name, service in fleet.services.items():
+        hosts = service.hosts
+        release = hosts.ami or ami_for(hosts.driver_version or driver_for(service.server))
+        if not hosts.managed and not is_ami_id(release):
+            yield release, f"service {name}", ("services", name, "hosts", *(("ami",) if hosts.ami else ()))
 
 
 def features_of(cluster: HyperPodConfig) -> tuple[ImageFeature, ...]:
@@ -191,11 +195,17 @@ def _image(account: Account, image_id: str) -> ExistingImage | None:
 
 def _ask_release(release: str, owner: str, path: tuple[PathPart, ...], account: Account) -> Answer:
     name = ami_parameter(release)
-    found = account.ask("ssm", "get_parameters", Names=[name])["Parameters"]
+    image = image_parameter(account, name)
     problems = check_image_release(
-        release, there=bool(found), parameter=name, owner=owner, region=account.region, path=path
+        release, there=image is not None, parameter=name, owner=owner, region=account.region, path=path
     )
-    return Answer(detail=found[0]["Value"] if found else "AWS does not publish it", problems=problems)
+    return Answer(detail=image or "AWS does not publish it", problems=problems)
+
+
+def image_parameter(account: Account, name: str) -> str | None:
+    """Return the AMI id in the public parameter `name`; `None` if AWS does not publish it."""
+    found = account.ask("ssm", "get_parameters", Names=[name])["Parameters"]
+    return found[0]["Value"] if found else None
 
 
 HUB = "https://huggingface.co"

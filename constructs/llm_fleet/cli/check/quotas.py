@@ -248,9 +248,12 @@ def _quota_need_lustre(spec: LustreSpec) -> Iterator[QuotaNeed]:
 
 def _made_network(network: NetworkConfig) -> Iterator[QuotaNeed]:
     path = ("network",)
-    yield _need(named_quota("vpcs"), 1, "network", path)
+    existing = network.existing
+    if existing is None:
+        yield _need(named_quota("vpcs"), 1, "network", path)
     gateways = nat_gateways(network.internet, len(network.zones))
-    if network.internet is not InternetAccess.NONE:
+    attached = existing is not None and existing.internet_gateway is not None
+    if network.internet is not InternetAccess.NONE and not attached:
         yield _need(named_quota("internet-gateways"), 1, "network", path)
     if gateways:
         yield _need(named_quota("elastic-ips"), gateways, "network", path)
@@ -300,14 +303,12 @@ def questions(fleet: Fleet) -> Iterator[Question]:
 
 def _ask_quota(fleet: Fleet, need: QuotaNeed, account: Account) -> Answer:
     reported = _reported(account, need.quota)
-    if reported is None:
+    alone = _granted(reported)
+    if reported is None or alone is None:
         return Answer(
             detail="AWS does not have this quota in this Region",
             problems=check_quota(need, None, region=account.region),
         )
-    alone = QuotaGranted(
-        code=reported["QuotaCode"], value=reported["Value"], adjustable=reported.get("Adjustable", True)
-    )
     granted = replace(alone, in_use=_used(account, fleet, need, alone, reported)) if need.adds_up else alone
     problems = check_quota(need, granted, region=account.region)
     if problems and granted.adjustable:
@@ -326,6 +327,24 @@ def _used(
         if check_quota(need, alone, region=account.region):
             return None
         raise
+
+
+def quota_key(quota: ServiceQuota) -> str:
+    """Return the name of a quota with its service, in the file of an account's facts."""
+    return f"{quota.service}/{quota.name}"
+
+
+def granted_quota(account: Account, quota: ServiceQuota) -> QuotaGranted | None:
+    """Return the value in the account, or the default if it was never changed; `None` if AWS does not have it."""
+    return _granted(_reported(account, quota))
+
+
+def _granted(reported: Mapping[str, Any] | None) -> QuotaGranted | None:
+    if reported is None:
+        return None
+    return QuotaGranted(
+        code=reported["QuotaCode"], value=reported["Value"], adjustable=reported.get("Adjustable", True)
+    )
 
 
 def _reported(account: Account, quota: ServiceQuota) -> dict[str, Any] | None:

@@ -50,9 +50,10 @@ def add_to(verbs: Verbs) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     """Print the facts, the oldest first, with those of an account in the current directory."""
-    from llm_fleet.cli.facts.account_file import facts_next_to
-    from llm_fleet.cli.facts.ages import ACCOUNT_FILE, as_data, as_text, facts_named
+    from llm_fleet.cli.facts.ages import as_data, as_text, facts_named
     from llm_fleet.cli.screen import Screen, print_json
+    from llm_fleet.named_files.account_file import facts_next_to
+    from llm_fleet.named_files.named_file import ACCOUNT_FILE
 
     account = facts_next_to(Path(ACCOUNT_FILE))
     found = facts_named(arguments.only, of_account=() if account is None else account.data_files())
@@ -67,22 +68,21 @@ def refresh(arguments: argparse.Namespace) -> int:
     """Write the file of the account's facts. Returns 3 if AWS refused a call."""
     from llm_fleet.cli.check.question import Account
     from llm_fleet.cli.clients import AwsClients
-    from llm_fleet.cli.facts.account_facts import refreshed, stored_facts
-    from llm_fleet.cli.facts.ages import ACCOUNT_FILE
+    from llm_fleet.cli.facts.account_facts import load_with_new_types, refreshed, stored_facts
     from llm_fleet.cli.screen import print_json, print_notes
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.cli.write_files import write_file
-    from llm_fleet.fleet_file.load import load_fleet
+    from llm_fleet.named_files.named_file import ACCOUNT_FILE
 
     if arguments.only:
         arguments.usage("--only is for the table of facts, not for refresh")
     file = file_of(arguments)
-    fleet = load_fleet(file)
+    fleet = load_with_new_types(file)
     out: Path = arguments.out or file.parent / ACCOUNT_FILE
     result = refreshed(Account(AwsClients(region=fleet.region)), fleet, stored_facts(out), arguments.today)
     facts = result.facts
     write_file(out, facts.text(), force=True)
-    counts = {kind.value: len(getattr(facts, kind)) for kind in facts.checked}
+    counts = {kind.value.replace("_", " "): len(getattr(facts, kind)) for kind in facts.checked}
     if arguments.json:
         print_json(
             {
@@ -107,17 +107,14 @@ def check_with_account_facts(fleet: "Fleet", file: Path) -> "tuple[DataFile, ...
 
     Raises `FleetError` with the problems. Without such a file nothing is checked.
     """
-    from llm_fleet.cli.facts.ages import ACCOUNT_FILE
-
-    path = file.parent / ACCOUNT_FILE
-    if not path.is_file():
-        return ()
     from llm_fleet.cli.facts.account_check import check_account_facts
-    from llm_fleet.cli.facts.account_file import read_account_file
     from llm_fleet.fleet_file.document import parse, read_text
+    from llm_fleet.named_files.account_file import facts_next_to
     from llm_fleet.rules.problem import raise_problems
 
-    facts = read_account_file(path)
+    facts = facts_next_to(file)
+    if facts is None:
+        return ()
     problems = list(check_account_facts(fleet, facts))
     if problems:
         document = parse(read_text(file), subject=str(file))

@@ -1,20 +1,27 @@
 """`llm-fleet facts refresh`: reads facts from an account."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-from llm_fleet.catalog.ec2_instances import prices
+from llm_fleet.catalog.ec2_instances import ec2_instance_names, prices, reported_facts, use_instance_types
+from llm_fleet.catalog.neuron import ami_parameter
 from llm_fleet.cli.check.capacity import zone_names, zones_with
+from llm_fleet.cli.check.images_and_models import image_parameter, releases_of
 from llm_fleet.cli.check.question import Account
-from llm_fleet.cli.clients import AwsRefusal
-from llm_fleet.cli.facts.account_check import machines_on_ec2
-from llm_fleet.cli.facts.account_file import AccountFacts, Kind, read_account_file
+from llm_fleet.cli.check.quotas import granted_quota, quota_key, quota_needs
+from llm_fleet.cli.clients import AwsClients, AwsRefusal
+from llm_fleet.cli.facts.account_check import ec2_types
 from llm_fleet.cli.plan.price_file import RefreshedPrices
+from llm_fleet.fleet_file.document import parse, read_text
 from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.fleet_file.load import load_fleet
+from llm_fleet.named_files.account_file import AccountFacts, Kind, read_account_file
 from llm_fleet.needs.fleet_cost import cost_of
-from llm_fleet.rules.problem import Problem
+from llm_fleet.rules.problem import FleetError, Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,29 @@ class Refreshed:
     """Facts that AWS does not have, and kinds that were not read."""
     problems: list[Problem] = field(default_factory=list[Problem])
     """Calls that AWS refused."""
+
+
+_EC2_TYPE = re.compile(r"(?<![\w.-])[a-z][a-z0-9-]*\.(?:metal|\d*x?large|medium|small|micro|nano)[a-z0-9-]*\b")
+
+
+def load_with_new_types(file: Path) -> Fleet:
+    """Return the fleet, also if its file has EC2 instance types that EC2 offers and this release does not have.
+
+    Raises `FleetError` with all other errors of the file, and `AwsRefusal`.
+    """
+    try:
+        return load_fleet(file)
+    except FleetError as error:
+        text = read_text(file)
+        region = parse(text, subject=str(file)).data.get("region")
+        new = set(_EC2_TYPE.findall(text)) - {*ec2_instance_names()}
+        if not new or not isinstance(region, str):
+            raise
+        found = properties_of(Account(AwsClients(region=region)), new, [])
+        if not found:
+            raise error from None
+        use_instance_types(found)
+        return load_fleet(file)
 
 
 def stored_facts(path: Path) -> AccountFacts | None:
@@ -70,8 +100,34 @@ def _with_zones(account: Account, fleet: Fleet, facts: AccountFacts, remarks: li
 
 
 def _with_offerings(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
-    types = sorted({one.ec2_type for one in machines_on_ec2(fleet)})
+    types = ec2_types(fleet)
     return replace(facts, offerings={name: tuple(sorted(zones_with(account, name, types))) for name in types})
+
+
+def _with_instance_types(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
+    return replace(facts, instance_types=properties_of(account, ec2_types(fleet), remarks))
+
+
+def properties_of(account: Account, types: Collection[str], remarks: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the properties of EC2 instance types in the form of the catalog; `remarks` gets those without."""
+    if not types:
+        return {}
+    filters = [{"Name": "instance-type", "Values": sorted(types)}]
+    answers = account.ask("ec2", "describe_instance_types", Filters=filters)["InstanceTypes"]
+    found = {answer["InstanceType"]: reported_facts(answer) for answer in answers}
+    remarks.extend(f"no properties: {name}: EC2 does not have it in {account.region}" for name in {*types} - {*found})
+    return dict(sorted(found.items()))
+
+
+def _with_quotas(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
+    return replace(
+        facts, quotas={quota_key(need.quota): granted_quota(account, need.quota) for need in quota_needs(fleet)}
+    )
+
+
+def _with_images(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
+    names = {ami_parameter(release) for release, _, _ in releases_of(fleet)}
+    return replace(facts, images={name: image_parameter(account, name) for name in sorted(names)})
 
 
 def _with_prices(account: Account, fleet: Fleet, facts: AccountFacts, remarks: list[str]) -> AccountFacts:
@@ -83,5 +139,8 @@ def _with_prices(account: Account, fleet: Fleet, facts: AccountFacts, remarks: l
 _READERS: Mapping[Kind, _Read] = {
     Kind.ZONES: _with_zones,
     Kind.OFFERINGS: _with_offerings,
+    Kind.INSTANCE_TYPES: _with_instance_types,
+    Kind.QUOTAS: _with_quotas,
+    Kind.IMAGES: _with_images,
     Kind.PRICES: _with_prices,
 }

@@ -9,8 +9,6 @@ from llm_fleet.cli.screen import Screen, Tone, Toned, counted
 from llm_fleet.cli.verb import refuse
 from llm_fleet.rules.feature_codes import FactsCode
 
-ACCOUNT_FILE = "llm-fleet-facts.json"
-"""Name of the file next to the fleet file that `llm-fleet facts refresh` writes."""
 OLD_DAYS = 182
 """Facts older than half a year are reported."""
 _NARROW = 120

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from llm_fleet.catalog.ec2_instances import Price, PriceTable, hours_of_a_month, prices
-from llm_fleet.cli.facts.account_file import facts_next_to
 from llm_fleet.cli.plan.fleet_sections import Section, as_number, dollars_range
 from llm_fleet.cli.plan.price_file import RefreshedPrices, prices_text, read_prices
 from llm_fleet.cli.screen import Tone, Toned
@@ -15,6 +14,7 @@ from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.cli.verb import refuse
 from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.named_files.account_file import facts_next_to
 from llm_fleet.needs.fleet_cost import NOT_IN_THE_PRICE, CostLine, FleetCost, cost_of
 from llm_fleet.rules.feature_codes import PlanCode
 from llm_fleet.rules.problem import FleetError
@@ -150,7 +150,10 @@ def _remarks(cost: FleetCost) -> list[Toned]:
         which = "all" if len(cost.unverified) == priced else "some"
         remarks.append(f"{which} prices are from public sources, not from AWS itself; the oldest was read on {oldest}")
     if remarks:
-        remarks.append("run `llm-fleet plan --refresh-prices` for the current prices of this fleet in its Region")
+        remarks.append(
+            "for the current prices of this fleet in its Region run `llm-fleet facts refresh`, which writes them to a "
+            "file of your project, or `llm-fleet plan --refresh-prices` for this machine only"
+        )
     return [Toned(remark, Tone.WARNING) for remark in remarks]
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from llm_fleet.needs.fleet_cost import CostLine  # A fleet with prices of its account is validated without costs.
 
 _FORMAT = 1
-_FILE_UNITS = ("hour", "gb-month")
-_TEXTS = ("service", "item", "region", "source")
 
 
 def read_prices(path: Path) -> list[Price]:
@@ -27,7 +24,7 @@ def read_prices(path: Path) -> list[Price]:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["format"] != _FORMAT:
             raise ValueError(f"unknown format {document['format']}")
-        return [price_of(entry) for entry in document["prices"]]
+        return [Price.of_entry(entry) for entry in document["prices"]]
     except (OSError, ValueError, KeyError, TypeError, InvalidOperation) as error:
         refuse(
             PlanCode.PRICE_FILE,
@@ -39,35 +36,7 @@ def read_prices(path: Path) -> list[Price]:
 
 def prices_text(found: Iterable[Price]) -> str:
     """Return the text of a price file with `found`."""
-    return json.dumps({"format": _FORMAT, "prices": [entry_of(one) for one in found]}, indent=1) + "\n"
-
-
-def entry_of(price: Price) -> dict[str, Any]:
-    """Return `price` in the form that `price_of` reads."""
-    return {
-        "service": price.service,
-        "item": price.item,
-        "region": price.region,
-        "unit": price.unit,
-        "usd": f"{price.usd.normalize():f}",
-        "source": price.source,
-        "read": price.read,
-        "verified": price.verified,
-    }
-
-
-def price_of(entry: dict[str, Any]) -> Price:
-    """Return the price in `entry`. Raises `ValueError`, `KeyError`, `TypeError` or `InvalidOperation`."""
-    usd = Decimal(entry["usd"])
-    if not usd.is_finite() or usd < 0:
-        raise ValueError(f"{entry['usd']} is not a price")
-    if entry["unit"] not in _FILE_UNITS:
-        raise ValueError(f"`{entry['unit']}` is not a unit; write {' or '.join(_FILE_UNITS)}")
-    if not all(isinstance(entry[name], str) for name in _TEXTS) or not isinstance(entry["verified"], bool):
-        raise ValueError("service, item, region and source must be texts, verified must be true or false")
-    texts = {name: entry[name] for name in _TEXTS}
-    read = date.fromisoformat(entry["read"]).isoformat()
-    return Price(**texts, unit=entry["unit"], usd=usd, read=read, verified=entry["verified"])
+    return json.dumps({"format": _FORMAT, "prices": [one.entry for one in found]}, indent=1) + "\n"
 
 
 def prices_in(products: Sequence[Any], unit: str) -> tuple[set[Decimal], str]:
