@@ -34,6 +34,26 @@ class NetworkConfig(NetworkSpec):
     here."""
 
     @property
+    def existing_vpc_id(self) -> str | None:
+        """Id of the VPC, which may be a token; `None` for a new one."""
+        return self.vpc.vpc_id if self.vpc is not None else self.existing.vpc if self.existing is not None else None
+
+    @property
+    def existing_subnet_ids(self) -> Mapping[str, str]:
+        """Ids of the existing compute subnets, by AZ id."""
+        if self.vpc is not None:
+            return self.vpc.subnet_ids
+        return self.existing.subnets if self.existing is not None else {}
+
+    @property
+    def existing_security_group(self) -> tuple[str, tuple[str, ...]] | None:
+        """Id of the existing security group of nodes, and its path in the fleet file."""
+        vpc = self.vpc is not None
+        existing = self.existing.security_group if self.existing is not None else None
+        group_id = self.vpc.security_group_id if self.vpc is not None else existing
+        return (group_id, ("network", "vpc" if vpc else "existing", "security_group")) if group_id else None
+
+    @property
     def way_out(self) -> InternetAccess | None:
         """Internet access of the network; `None` for an existing network, where it is unknown."""
         return self.internet if self.vpc is None else None

@@ -244,6 +244,8 @@ class CheckCode(AnyCode):
     DEAD_ROUTE = "LF1040", "an existing subnet with a blackhole route"
     SECURITY_GROUP_ELSEWHERE = "LF1041", "a security group of another VPC"
 
+    IN_THE_WAY = "LF1059", "a part of a VPC that prevents the deployment of a missing part of the network"
+
     RULE_EXISTS = "LF1056", "a security group rule that exists already and that the deployment makes"
 
     NETWORK_MISSING = "LF1045", "a VPC, subnet or security group that is not in this account and region"

@@ -18,9 +18,14 @@ from llm_fleet.rules.network_layout import (
     check_vpc_cidrs,
     check_zones,
     compute_slot,
+    compute_subnet_cidrs,
     database_slots,
+    load_balancer_zone,
     most_load_balancer_zones,
     primary_slots,
+    private_slot,
+    public_slot,
+    slice_cidr,
 )
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved, rule
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
@@ -63,6 +68,23 @@ def check_network(
         problems += _check_primary_split(spec.cidr, len(names))
         problems += _check_compute_split(spec.compute_cidr, len(zones))
     return [*problems, *_check_parts(spec)]
+
+
+def missing_subnet_cidrs(spec: NetworkSpec, *, database: bool) -> list[str]:
+    """Return the CIDR blocks of the subnets that the network creates; `database`: whether a database uses it."""
+    existing, zones = spec.existing, spec.zones
+    compute = compute_subnet_cidrs(spec.compute_cidr, zones)
+    balanced = [load_balancer_zone(index) for index in range(len(spec.load_balancer_zone_ids))]
+    slots = [*(private_slot(index) for index in range(len(zones))), *(private_slot(private) for private, _ in balanced)]
+    if spec.internet != InternetAccess.NONE:
+        slots += [
+            *(public_slot(index) for index in range(len(zones))),
+            *(public_slot(public) for _, public in balanced),
+        ]
+    if database and not (existing is not None and existing.database_subnets):
+        slots += map(private_slot, database_slots())
+    made = [cidr for zone, cidr in compute.items() if existing is None or zone not in existing.subnets]
+    return [*filter(None, made), *(slice_cidr(spec.cidr, primary_slots(), slot) for slot in slots)]
 
 
 @rule

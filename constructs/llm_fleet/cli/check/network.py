@@ -8,6 +8,7 @@ from typing import Any
 from llm_fleet.catalog.ec2_instances import ec2_instance
 from llm_fleet.catalog.fsx import lustre_limits, open_zfs_limits
 from llm_fleet.catalog.nodes import slurm_database_facts
+from llm_fleet.cli.check.network_parts import ask_missing_parts
 from llm_fleet.cli.check.question import Account, Answer, Question, Topic, own_ids
 from llm_fleet.fleet_file.check_network import address_plan, endpoint_features
 from llm_fleet.fleet_file.fleet import Fleet
@@ -117,8 +118,8 @@ def _nodes(fleet: Fleet, cluster: str | None = None) -> list[str]:
 
 
 def _of_network(fleet: Fleet) -> list[str]:
-    existing = fleet.network.vpc if fleet.network is not None else None
-    return [existing.security_group_id] if existing is not None and existing.security_group_id else []
+    group = fleet.network.existing_security_group if fleet.network is not None else None
+    return [group[0]] if group is not None else []
 
 
 _PATH: tuple[PathPart, ...] = ("network", "vpc", "subnets")
@@ -251,14 +252,21 @@ def _name(account: Account, endpoint: dict[str, Any]) -> str:
 
 def questions(fleet: Fleet) -> Iterator[Question]:
     """Yield the checks of an existing network; a new one is checked by quotas and AZs only."""
-    existing = fleet.network.vpc if fleet.network is not None else None
-    if existing is not None:
-        for zone, subnet_id in existing.subnet_ids.items():
-            ask = partial(_ask_subnet, fleet, existing, zone, subnet_id)
+    network = fleet.network
+    vpc_id = network.existing_vpc_id if network is not None else None
+    if network is not None and vpc_id is not None:
+        for zone, subnet_id in network.existing_subnet_ids.items():
+            path = ("network", "vpc" if network.vpc is not None else "existing", "subnets", zone)
+            ask = partial(_ask_subnet, fleet, vpc_id, path, subnet_id)
             yield Question(Topic.NETWORK, f"addresses of {subnet_id}", ask)
-        yield Question(Topic.NETWORK, "routes and endpoints of the subnets", partial(_ask_ways_out, fleet, existing))
+        if network.vpc is not None:
+            ask = partial(_ask_ways_out, fleet, network.vpc)
+            yield Question(Topic.NETWORK, "routes and endpoints of the subnets", ask)
+        if network.existing is not None:
+            ask = partial(ask_missing_parts, fleet, network, network.existing)
+            yield Question(Topic.NETWORK, f"missing parts of {vpc_id}", ask)
     for group_id, path in _security_groups(fleet).items():
-        ask = partial(_ask_group, existing, group_id, path, efa=_has_efa(fleet))
+        ask = partial(_ask_group, vpc_id, group_id, path, efa=_has_efa(fleet))
         yield Question(Topic.NETWORK, f"EFA rules of {group_id}", ask)
 
     if new := new_rules(fleet):
@@ -278,9 +286,9 @@ def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> An
 def _security_groups(fleet: Fleet) -> Mapping[str, tuple[PathPart, ...]]:
     """Return each existing security group of nodes, with its path in the fleet file."""
     found: dict[str, tuple[PathPart, ...]] = {}
-    existing = fleet.network.vpc if fleet.network is not None else None
-    if existing is not None and existing.security_group_id:
-        found[existing.security_group_id] = ("network", "vpc", "security_group")
+    group = fleet.network.existing_security_group if fleet.network is not None else None
+    if group is not None:
+        found[group[0]] = group[1]
     for name, cluster in fleet.hyperpod_clusters.items():
         for group in cluster.groups:
             for group_id in group.security_group_ids:
@@ -293,14 +301,12 @@ def _has_efa(fleet: Fleet) -> bool:
     return any(one is not None and one.efa_interfaces for one in facts)
 
 
-def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_id: str, account: Account) -> Answer:
+def _ask_subnet(fleet: Fleet, vpc_id: str, path: tuple[str, ...], subnet_id: str, account: Account) -> Answer:
     assert fleet.network is not None
-    reported = _subnet(account, subnet_id)
-    path = ("network", "vpc", "subnets", zone)
+    reported, zone = _subnet(account, subnet_id), path[-1]
     if reported is None:
         remedy = (
-            f"name one of `aws ec2 describe-subnets --region {account.region} "
-            f"--filters Name=vpc-id,Values={existing.vpc_id}`"
+            f"name one of `aws ec2 describe-subnets --region {account.region} --filters Name=vpc-id,Values={vpc_id}`"
         )
         missing = no_such("subnet", subnet_id, remedy, path=path)
         return Answer(detail="the subnet does not exist", problems=[missing])
@@ -313,7 +319,7 @@ def _ask_subnet(fleet: Fleet, existing: ExistingNetworkSpec, zone: str, subnet_i
         held=_held(account, fleet, subnet_id),
     )
     plan = next(one for one in address_plan(fleet, fleet.network).zones if one.availability_zone_id == zone)
-    misplaced = check_subnet_place(subnet, vpc_id=existing.vpc_id, zone=zone, path=path)
+    misplaced = check_subnet_place(subnet, vpc_id=vpc_id, zone=zone, path=path)
     problems = [*misplaced, *check_free_addresses(subnet, plan, path=path)]
     held = f", {subnet.held} held by the fleet" if subnet.held else ""
     return Answer(detail=f"{plan.addresses + plan.headroom} required, {subnet.free} free{held}", problems=problems)
@@ -340,9 +346,7 @@ def _deployed(account: Account, fleet: Fleet) -> bool:
     return bool(names & there) or bool(fleet.parallelclusters)
 
 
-def _ask_group(
-    existing: ExistingNetworkSpec | None, group_id: str, path: tuple[PathPart, ...], account: Account, *, efa: bool
-) -> Answer:
+def _ask_group(vpc_id: str | None, group_id: str, path: tuple[PathPart, ...], account: Account, *, efa: bool) -> Answer:
     group = security_group(account, group_id)
     if group is None:
         remedy = (
@@ -351,7 +355,7 @@ def _ask_group(
         )
         missing = no_such("security group", group_id, remedy, path=path)
         return Answer(detail="the security group does not exist", problems=[missing])
-    misplaced = check_group_place(group, vpc_id=existing.vpc_id, path=path) if existing is not None else []
+    misplaced = check_group_place(group, vpc_id=vpc_id, path=path) if vpc_id is not None else []
     rules = check_efa_rules(group, region=account.region, path=path) if efa else []
     return Answer(detail=_detail(group, rules, efa=efa), problems=[*misplaced, *rules])
 

@@ -165,7 +165,7 @@ def questions(fleet: Fleet) -> Iterator[Question]:
 
 def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | None]]:
     """Yield the id, its value in the fleet file, and the security group that the deployment opens to the nodes."""
-    vpc = fleet.network.vpc.vpc_id if fleet.network is not None and fleet.network.vpc is not None else None
+    vpc = fleet.network.existing_vpc_id if fleet.network is not None else None
     fsx = fleet.storage.fsx.existing if fleet.storage.fsx is not None else None
     home = fleet.storage.home.existing if fleet.storage.home is not None else None
     if fsx is not None:

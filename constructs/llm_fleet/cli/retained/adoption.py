@@ -102,7 +102,7 @@ def _edits(
     notes: list[str],
 ) -> Iterator[Edit]:
     """Yield the changes of the fleet file, none for keys that have the resource already."""
-    vpc_id = _vpc_of_file(fleet)
+    vpc_id = fleet.network.existing_vpc_id if fleet.network is not None else None
     network = chosen.get((*PARTS, "vpc"))
     if network is not None and network.is_checked:
         vpc_id = network.id
@@ -131,14 +131,6 @@ def _edits(
         if path[:2] == ("storage", "buckets") and item.is_checked and not fleet_key(item, fleet).used:
             check_key(clients, item.described.facts.get("KMSMasterKeyID"), item.id)
             yield Edit(path=path, entries=_bucket(item))
-
-
-def _vpc_of_file(fleet: Fleet) -> str | None:
-    network = fleet.network
-    if network is None:
-        return None
-    existing = network.existing.vpc if network.existing is not None else None
-    return existing if network.vpc is None else network.vpc.vpc_id
 
 
 def _file_system(clients: AwsClients, item: Retained) -> dict[str, Any]:
