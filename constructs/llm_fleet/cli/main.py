@@ -21,6 +21,7 @@ from llm_fleet.cli import (
     nodes,
     parallelcluster,
     plan,
+    prove,
     retained,
     upgrade,
 )
@@ -111,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         local,
         check,
         plan,
+        prove,
         retained,
         nodes,
         connect,

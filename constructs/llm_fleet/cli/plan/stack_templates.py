@@ -37,6 +37,8 @@ class StackTemplate:
     """Construct paths by logical id, if known."""
     outputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     """By their keys, as in the template."""
+    file: Path | None = None
+    """The template's file; `None` for a deployed stack."""
 
     @property
     def exports(self) -> Mapping[str, Any]:
@@ -190,13 +192,15 @@ def stacks_in(assembly: Path, *, with_stages: bool = False) -> Iterator[StackTem
         if artifact["type"] != _STACK:
             continue
         region = artifact["environment"].rpartition("/")[2]
-        template = _json(assembly / artifact["properties"]["templateFile"])
+        file = assembly / artifact["properties"]["templateFile"]
+        template = _json(file)
         yield StackTemplate(
             name=artifact["properties"].get("stackName", name),
             region=None if region == UNKNOWN_REGION else region,
             resources=template.get("Resources", {}),
             paths=dict(_construct_paths(assembly, artifact)),
             outputs=template.get("Outputs", {}),
+            file=file,
         )
 
 

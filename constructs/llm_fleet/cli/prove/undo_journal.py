@@ -1,0 +1,154 @@
+"""The journal of what a run creates: a file from which everything can be removed, also after the run was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from llm_fleet.cli.prove.aws_answers import Refused, send, wait_for
+from llm_fleet.rules.feature_codes import CommandCode
+
+if TYPE_CHECKING:
+    from llm_fleet.cli.clients import AwsClients
+
+FILE = "created.jsonl"
+_GONE = re.compile(
+    r"(?i)does not exist|not exist|not found|NotFound|NoSuch|no such|could not be found|is not registered"
+)
+"""Words of services whose error code does not say that a resource is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """A call that removes a resource, with all its arguments."""
+
+    number: int
+    """Its place in the journal."""
+    call: str
+    arguments: Mapping[str, Any]
+    region: str
+    wait: Mapping[str, Any] | None = None
+    """Waiter and its arguments, as `{"call": ..., "arguments": ...}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A resource that could not be removed."""
+
+    removal: Removal
+    why: str
+
+
+class UndoJournal:
+    """Writes each removal before the call that creates the resource, and that it was done after it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the journal of the run in `folder`, or begin one. It is locked until this process ends or `close`.
+
+        Raises `OSError`, `BlockingIOError` if another process runs with this journal.
+        """
+        self.folder = folder
+        """The folder of the run."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._file = (folder / FILE).open("a+", encoding="utf-8")
+        self._pending: dict[int, Removal] = {}
+        self._next = 0
+        try:
+            _lock(self._file.fileno())
+        except BlockingIOError:
+            self.close()
+            raise
+        self._file.seek(0)
+        for line in self._file.read().splitlines():
+            self._read(line)
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        self._file.close()
+
+    def _read(self, line: str) -> None:
+        try:
+            entry: dict[str, Any] = json.loads(line)
+        except ValueError:
+            return  # The run was killed while it wrote this line, so before the call.
+        if "removed" in entry:
+            self._pending.pop(entry["removed"], None)
+        else:
+            removal = Removal(**entry)
+            self._pending[removal.number] = removal
+            self._next = removal.number + 1
+
+    @property
+    def pending(self) -> tuple[Removal, ...]:
+        """What is not removed yet, the newest first."""
+        return tuple(reversed(self._pending.values()))
+
+    def add(self, call: str, arguments: Mapping[str, Any], region: str, wait: Mapping[str, Any] | None) -> None:
+        """Write down how to remove what the next call creates. It is on the disk when this returns."""
+        removal = Removal(number=self._next, call=call, arguments=arguments, region=region, wait=wait)
+        self._next += 1
+        self._write(asdict(removal))
+        self._pending[removal.number] = removal
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def remove_all(self, clients_of: Mapping[str, AwsClients]) -> tuple[Left, ...]:
+        """Remove everything that is pending, the newest first. Return what is left, with the reason.
+
+        `clients_of`: clients by region; they must have those of every pending removal.
+        """
+        left: list[Left] = []
+        for removal in self.pending:
+            why = _remove(removal, clients_of[removal.region])
+            if why:
+                left.append(Left(removal=removal, why=why))
+            else:
+                self._write({"removed": removal.number})
+                del self._pending[removal.number]
+        return tuple(left)
+
+
+def _remove(removal: Removal, clients: AwsClients) -> str:
+    """Remove one resource. Return why it is left; empty if it is gone."""
+    answer = send(clients, removal.call, removal.arguments)
+    if answer.refused is not None and not _is_gone(answer.refused):
+        return str(answer.refused)
+    if removal.wait is None or answer.refused is not None:
+        return ""
+    waited = wait_for(clients, removal.wait["call"], removal.wait["arguments"])
+    return "" if waited.refused is None or _is_gone(waited.refused) else str(waited.refused)
+
+
+def _is_gone(refused: Refused) -> bool:
+    return refused.kind is CommandCode.GONE or (
+        refused.is_an_answer and _GONE.search(f"{refused.code} {refused.message}") is not None
+    )
+
+
+def _lock(descriptor: int) -> None:
+    """Lock the file for this process; on Windows files are not locked. Raises `BlockingIOError`."""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def interrupted_runs(folder: Path) -> Iterator[UndoJournal]:
+    """Yield the journals of runs below `folder` that have ended and left resources; each is locked until the next."""
+    for path in sorted(folder.glob(f"*/{FILE}")):
+        try:
+            journal = UndoJournal(path.parent)
+        except BlockingIOError:
+            continue
+        if journal.pending:
+            yield journal
+        journal.close()
