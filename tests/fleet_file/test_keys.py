@@ -10,10 +10,10 @@ QUEUE = ("max: 4", "min: 5, max: 4")
 ENDPOINT = good_endpoint.INSTANCE
 
 TEXTS = {
-    "numbers of nodes": (good_parallelcluster.edited(*QUEUE), "min 5 is above max 4"),
+    "numbers of nodes": (good_parallelcluster.edited(*QUEUE), "`min` 5 is above `max` 4"),
     "capacity of a queue": (
         good_parallelcluster.edited("max: 4", "spot_price: 3, max: 4"),
-        "the queue has capacity on-demand",
+        "the queue has `capacity` `on-demand`",
     ),
     "data capture": (
         good_endpoint.edited(ENDPOINT, f"{ENDPOINT}\n    data_capture: {{requests: false, answers: false}}"),
@@ -37,6 +37,14 @@ TEXTS = {
     ),
     "a watch": (good_fleet.GOOD + "watch: {clusters: []}\n", "write `watched: true` for a training job"),
 }
+
+
+def test_a_text_of_a_node_step_names_the_step() -> None:
+    """`mount_lustre` is also an attribute of a group, whose key is `mount_fsx`."""
+    with pytest.raises(FleetError) as caught:
+        parse_fleet(good_fleet.edited("kind: hyperpod", "kind: hyperpod\n    scripts: {skip: [mount_lustr]}"))
+    assert "write `mount_lustre`" in str(caught.value)
+    assert "metrics, mount_lustre, mount_open_zfs, mount_s3" in str(caught.value)
 
 
 @pytest.mark.parametrize("part", TEXTS)

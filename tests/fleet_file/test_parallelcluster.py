@@ -173,11 +173,11 @@ def test_a_misspelled_key_without_a_type_hides_no_error() -> None:
 @pytest.mark.parametrize(
     ("changed", "remedy"),
     [
-        ("min: 5, max: 4", "write max 5 or more, or min 4 or less"),
-        ("max: 4, capacity: capacity-block, reservation: cr-0123456789abcdef0", "for both min and max"),
+        ("min: 5, max: 4", "write `max` 5 or more, or `min` 4 or less"),
+        ("max: 4, capacity: capacity-block, reservation: cr-0123456789abcdef0", "for both `min` and `max`"),
         ("spot_price: 3", "write `capacity: spot` for the queue"),
-        ("overrides: {CapacityType: SPOT}", "use capacity"),
-        ("overrides: {ComputeResources: []}", "use resources and their overrides"),
+        ("overrides: {CapacityType: SPOT}", "use `capacity`"),
+        ("overrides: {ComputeResources: []}", "use `resources` and their overrides"),
         ("memory: 480", "write `480 GiB`"),
         ("memory: 4800 GiB", "write 498073 MiB"),
     ],

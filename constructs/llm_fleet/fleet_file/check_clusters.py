@@ -6,7 +6,6 @@ from dataclasses import replace
 from llm_fleet.fleet_file.check_storage import check_bucket_names
 from llm_fleet.fleet_file.clusters import HyperPodConfig, NodeSetupModel, ParallelClusterConfig
 from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet
-from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.named_files.deployed_configuration import DeployedConfiguration
 from llm_fleet.named_files.named_file import check_own_folder, files_of, lock_problems
 from llm_fleet.rules.bundle import check_scripts_place
@@ -24,9 +23,8 @@ from llm_fleet.rules.regions import check_az_id
 from llm_fleet.rules.terms import StorageKind
 from llm_fleet.spec.cluster import NodeGroup, NodeMount, NodeScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec, PlacedCluster
-from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage, SlurmSettings
-from llm_fleet.spec.parallelcluster_nodes import HeadNode, LoginPool
-from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Capacity, ComputeResource, Instances, Queue
+from llm_fleet.spec.parallelcluster import PlacedParallelCluster, SharedStorage
+from llm_fleet.spec.parallelcluster_queue import OF_ITS_RESOURCE, Instances, Queue
 from llm_fleet.spec.references import BUCKET
 
 
@@ -155,17 +153,6 @@ def _names_script(cluster: HyperPodConfig, problem: Problem) -> bool:
     return cluster.by_name[str(problem.path[1])].script is not None
 
 
-_KEYS = Keys(
-    Queue,
-    ComputeResource,
-    HeadNode,
-    LoginPool,
-    SlurmSettings,
-    ParallelClusterConfig,
-    others={capacity.type.value: capacity.value for capacity in Capacity},
-)
-
-
 _MADE_FSX, _MADE_VOLUME = "fs-00000000000000000", "fsvol-00000000000000000"
 """Example of an id that is resolved at deployment."""
 
@@ -222,7 +209,6 @@ def _pc_in_file(problem: Problem, cluster: ParallelClusterConfig, volumes: Colle
 
     `volumes`: names of the volumes of the fleet's `home`.
     """
-    problem = _KEYS.of(problem)
     first, *rest = problem.path or ("",)
     if first == "region":
         return problem

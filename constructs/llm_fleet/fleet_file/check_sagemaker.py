@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from llm_fleet.fleet_file.check_storage import check_no_own_key, check_own_bucket
 from llm_fleet.fleet_file.fleet import Fleet, network_of_services
-from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.fleet_file.sagemaker import (
     EndpointConfig,
     FleetChannel,
@@ -28,10 +27,6 @@ from llm_fleet.rules.sagemaker.studio import check_studio as check_domain
 from llm_fleet.rules.sagemaker.training_job import check_training_job, check_training_job_place
 from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.endpoint_operations import DataCapture, EndpointAlarms, EndpointRollout, EndpointScaling
-from llm_fleet.spec.notebook import GitRepository
-from llm_fleet.spec.studio import StudioUser
-from llm_fleet.spec.training_job import CapacityRetries, JobSchedule, Spot, WarmPool
 
 
 def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterator[Problem]:
@@ -56,7 +51,6 @@ def check_bucket_keys(keys: Sequence[str], *, known: Collection[str]) -> Iterato
             )
 
 
-_NOTEBOOK_KEYS = Keys(NotebookConfig, GitRepository)
 _OF_NOTEBOOKS = (
     ("set internet=True to allow", "write `internet: true` to allow"),
     ("set `network`, in which", "write a `network`, in which"),
@@ -86,7 +80,7 @@ def _notebook_in_file(problem: Problem) -> Problem:
     for ours, theirs in _OF_NOTEBOOKS:
         remedy = remedy.replace(ours, theirs)
     path = () if problem.path == ("name",) else problem.path
-    return _NOTEBOOK_KEYS.of(replace(problem, remedy=remedy, path=path))
+    return replace(problem, remedy=remedy, path=path)
 
 
 def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Problem]:
@@ -109,7 +103,6 @@ def _check_code_commit(notebook: NotebookConfig, fleet: Fleet) -> Iterator[Probl
 
 _STUDIO_KEYS = {"lustre": "mount_fsx"}
 """Attributes of the file, by those of the construct."""
-_STUDIO_WORDS = Keys(StudioConfig, StudioUser)
 _OF_STUDIO = (
     ("set `network`", "write a `network` instead of `none`"),
     ("or remove the file system", "or write `fsx: false`"),
@@ -189,12 +182,7 @@ def _studio_in_file(problem: Problem) -> Problem:
         if problem.path == ("network",)
         else (_STUDIO_KEYS.get(str(problem.path[0]), problem.path[0]), *problem.path[1:])
     )
-    return _STUDIO_WORDS.of(replace(problem, path=path, remedy=remedy))
-
-
-_ENDPOINT_KEYS = Keys(
-    EndpointConfig, FleetEndpointModel, DataCapture, EndpointScaling, EndpointRollout, EndpointAlarms, quoted=True
-)
+    return replace(problem, path=path, remedy=remedy)
 
 
 def check_endpoints(fleet: Fleet) -> Iterator[Problem]:
@@ -230,7 +218,7 @@ def _endpoint_in_file(problem: Problem, endpoint: EndpointConfig) -> Problem:
     path = () if problem.path == ("name",) else problem.path
     if endpoint.model.bucket is not None and path in (("model", "s3_uri"), ("model", "tarball_uri")):
         path = ("model", "key")
-    return replace(_ENDPOINT_KEYS.of(problem), path=path)
+    return replace(problem, path=path)
 
 
 def _check_network(endpoint: EndpointConfig, fleet: Fleet) -> Iterator[Problem]:
@@ -260,9 +248,6 @@ def _check_place(model: FleetEndpointModel, fleet: Fleet) -> Iterator[Problem]:
             value=model.key or model.bucket,
         )
     yield from check_no_own_key(model.key_arn, model.bucket)
-
-
-_JOB_KEYS = Keys(TrainingJobConfig, FleetChannel, Spot, WarmPool, JobSchedule, CapacityRetries)
 
 
 def check_training_jobs(fleet: Fleet) -> Iterator[Problem]:
@@ -352,7 +337,6 @@ def _bucket(name: str, fleet: Fleet, *path: str) -> Iterator[Problem]:
 
 def _job_in_file(problem: Problem, job: TrainingJobConfig, fleet: Fleet) -> Problem:
     """Return a problem of `job` by its attributes in the file."""
-    problem = _JOB_KEYS.of(problem)
     match problem.path:
         case ("channels", str(name), *rest) if name in job.channels:
             channel = job.channels[name]

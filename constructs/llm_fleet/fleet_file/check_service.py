@@ -7,7 +7,6 @@ from dataclasses import replace
 from llm_fleet.fleet_file.check_network import endpoint_features, zone_path
 from llm_fleet.fleet_file.check_storage import check_no_own_key, check_own_bucket
 from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig, network_of_services
-from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.fleet_file.service import ServedModelConfig, ServiceConfig
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.hyperpod.hyperpod_cluster import check_tags
@@ -18,9 +17,6 @@ from llm_fleet.rules.inference.service import check_service
 from llm_fleet.rules.network import check_load_balancer_room, interface_endpoints
 from llm_fleet.rules.problem import PathPart, Problem, is_unresolved
 from llm_fleet.rules.terms import InternetAccess
-from llm_fleet.spec.model_server import AwsVllmNeuronServer, AwsVllmServer, HuggingFaceVllmServer, TgiServer
-from llm_fleet.spec.model_shape import Model
-from llm_fleet.spec.service import Alarms, Front, Hosts, Jwt, Scaling, ServiceSpec
 
 
 def check_shape_source(*, shape: object | None, config: str | None, unread: Sequence[Problem]) -> Iterator[Problem]:
@@ -39,20 +35,6 @@ def check_shape_source(*, shape: object | None, config: str | None, unread: Sequ
     yield from (replace(problem, path=("config",), value=config) for problem in unread)
 
 
-_KEYS = Keys(
-    NetworkConfig,
-    Alarms,
-    ServiceSpec,
-    Model,
-    TgiServer,
-    HuggingFaceVllmServer,
-    AwsVllmServer,
-    AwsVllmNeuronServer,
-    Hosts,
-    Scaling,
-    Front,
-    Jwt,
-)
 _MADE = (
     (re.compile(r"\b(\w+)='([^']*)'"), r"`\1: \2`"),
     (re.compile(r"\b(\w+)=(\d+)\b"), r"`\1: \2`"),
@@ -83,7 +65,7 @@ def in_words(problem: Problem) -> Problem:
 def _translated(text: str) -> str:
     for pattern, words in _MADE:
         text = pattern.sub(words, text)
-    return _KEYS.written(text)
+    return text
 
 
 def check_services(fleet: Fleet) -> Iterator[Problem]:

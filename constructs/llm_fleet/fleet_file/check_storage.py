@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from llm_fleet.fleet_file.clusters import FLEET_DATABASE, NodeSetupModel
 from llm_fleet.fleet_file.fleet import FSX, HOME, Fleet, FleetLustre, FleetOpenZfs, NetworkConfig
-from llm_fleet.fleet_file.keys import Keys
 from llm_fleet.rules.buckets import check_bucket, check_data_repositories
 from llm_fleet.rules.codes import Code
 from llm_fleet.rules.feature_codes import RetainedCode
@@ -16,7 +15,6 @@ from llm_fleet.rules.node_setup import check_bucket_address
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.slurm_database import check_slurm_database, check_subnets
 from llm_fleet.rules.values import did_you_mean
-from llm_fleet.spec.slurm_database import SlurmDatabaseSpec
 
 
 def check_storage(fleet: Fleet) -> Iterator[Problem]:
@@ -106,9 +104,6 @@ def _no_one_mounts(home: FleetOpenZfs) -> Problem:
     )
 
 
-_DATABASE_KEYS = Keys(SlurmDatabaseSpec)
-
-
 def _check_database(fleet: Fleet) -> Iterator[Problem]:
     """Return the errors in the database, and references to a database that does not exist, by attribute names."""
     database = fleet.storage.slurm_database
@@ -116,7 +111,7 @@ def _check_database(fleet: Fleet) -> Iterator[Problem]:
         yield from _check_users(fleet)
         return
     found = (
-        *map(_DATABASE_KEYS.of, check_slurm_database(database)),
+        *check_slurm_database(database),
         *_check_database_place(fleet.network, len(database.subnets)),
     )
     yield from (problem.under("storage", FLEET_DATABASE) for problem in found)

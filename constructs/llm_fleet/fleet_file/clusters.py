@@ -15,6 +15,7 @@ from llm_fleet.spec.cluster import ClusterSpec, NodeScripts
 from llm_fleet.spec.hyperpod_cluster import HyperPodClusterSpec
 from llm_fleet.spec.model import KIND, FleetModel, NamedModel, WithPaths
 from llm_fleet.spec.parallelcluster import ParallelClusterSpec
+from llm_fleet.spec.parallelcluster_queue import Capacity
 from llm_fleet.spec.people import ClusterUser, Directory
 from llm_fleet.spec.slurm_database import Accounting, AccountingDatabase
 from llm_fleet.spec.values import InFile, RoleArn, wrong_value
@@ -206,6 +207,7 @@ _IMPORT = "`llm-fleet import` converts a whole ParallelCluster configuration int
 class ParallelClusterConfig(ParallelClusterSpec, NodeSetupModel, WithPaths):
     """An AWS ParallelCluster with Slurm. Its key is the cluster's name, unless `name` is set."""
 
+    written_as: ClassVar[Mapping[str, str]] = {capacity.type.value: capacity.value for capacity in Capacity}
     other_words: ClassVar[Mapping[str, str]] = {
         "HeadNode": "write `head`",
         "head_node": "write `head`",

@@ -204,6 +204,32 @@ def as_written(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[Pat
     return tuple(written)
 
 
+def models_on(model: type[FleetModel], path: tuple[PathPart, ...]) -> tuple[type[FleetModel], ...]:
+    """Return the models from `model` to the end of `path`, which has attribute names and the kinds of mappings."""
+    annotation: Any = model
+    found = [model]
+    for part in path:
+        holder = bare(annotation)
+        annotation = _step(annotation, holder.key_of(part) if _is_model(holder) and isinstance(part, str) else part)
+        if _is_model(inner := bare(annotation)):
+            found.append(inner)
+    return tuple(found)
+
+
+@cache
+def models_in(annotation: Any) -> tuple[type[FleetModel], ...]:
+    """Return the models in values of type `annotation`, at any depth; outer ones are first."""
+    found: dict[type[FleetModel], None] = {}
+    level = [annotation]
+    while level:
+        inner = [bare(each) for each in level]
+        models = [each for each in inner if _is_model(each) and each not in found]
+        found |= dict.fromkeys(models)
+        level = [field.annotation for model in models for field in model.model_fields.values()]
+        level += [each for outer in inner if not _is_model(outer) for each in get_args(outer)]
+    return tuple(found)
+
+
 def attribute_at(model: type[FleetModel], path: tuple[PathPart, ...]) -> FieldInfo | None:
     """Return the field at `path`, in attribute names and with the kinds of mappings; `None` for an entry."""
     annotation: Any = model
