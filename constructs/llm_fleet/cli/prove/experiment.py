@@ -60,7 +60,7 @@ class _NotTested(Exception):
 
 
 class _Disproven(Exception):
-    """AWS has answered otherwise than the claim predicts."""
+    """AWS has not answered as the claim predicts."""
 
 
 @dataclass(kw_only=True)
@@ -125,20 +125,20 @@ class Experimenter:
         answer = send(clients, call.call, filled(call.arguments, values))
         value, deviation = _compared(call, answer)
         seen.append(Observation(answer=answer, value=value, deviation=deviation))
-        _judge(call, answer, deviation)
+        _evaluate(call, answer, deviation)
         values |= {name: _search(path, answer.response) for name, path in call.keep.items()}
         if call.wait is not None and answer.refused is None:
             waited = wait_for(clients, call.wait.call, filled(call.wait.arguments, values))
             deviation = "" if waited.refused is None else f"{call.wait.call} failed: {waited.refused}"
             seen.append(Observation(answer=waited, deviation=deviation))
-            _judge(call, waited, deviation)
+            _evaluate(call, waited, deviation)
 
 
 def _filled_request(request: Request, values: Mapping[str, Any]) -> dict[str, Any]:
     return {"call": request.call, "arguments": filled(request.arguments, values)}
 
 
-def _judge(call: Call, answer: Answer, deviation: str) -> None:
+def _evaluate(call: Call, answer: Answer, deviation: str) -> None:
     """Raise `_NotTested` or `_Disproven` unless the answer is the expected one."""
     if not deviation:
         return

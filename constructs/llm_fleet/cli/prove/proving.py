@@ -46,7 +46,7 @@ def list_claims(fleet_file: Path, *, only: Sequence[str], as_json: bool) -> int:
 def run_experiments(fleet_file: Path, *, only: Sequence[str], yes: bool, as_json: bool, show_account: bool) -> int:
     """Run the experiments of tier 0, remove what they create, and write report.json and report.html.
 
-    Returns 1 if AWS answered otherwise than a claim says or something could not be removed, 3 if the credentials end
+    Returns 1 if an answer of AWS disproves a claim or something could not be removed, 3 if the credentials end
     the run. Raises `FleetError` with the errors of the fleet file, LF1260 and LF1261.
     """
     fleet = load_fleet(fleet_file)

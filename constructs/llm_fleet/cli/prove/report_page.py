@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_fleet.cli.prove.experiment import Outcome
 
-_SHOWN = {Outcome.DISPROVEN: "AWS answers otherwise", Outcome.PROVEN: "Proven", Outcome.NOT_TESTED: "Not tested"}
+_SHOWN = {Outcome.DISPROVEN: "Disproven", Outcome.PROVEN: "Proven", Outcome.NOT_TESTED: "Not tested"}
 """Titles, in the order of the page."""
 _WIDTH = 100
 """Percent of the longest bar."""
