@@ -14,6 +14,7 @@ from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate
 from llm_fleet.cli.plan.template_changes import ChangeKind, template_changes
 from llm_fleet.cli.plan.whole_plan import difference_section
 from llm_fleet.cli.screen import Screen
+from llm_fleet.cli.table import Table
 from llm_fleet_local.aws.resources.schemas import create_only_paths, schema_of
 from llm_fleet_local.aws.resources.spec import type_specs
 
@@ -187,12 +188,12 @@ def test_resources_that_cdk_destroy_retains_are_listed():
 @pytest.mark.parametrize(
     ("kinds", "end"),
     [
-        (["EC2::Subnet"], "this resource remains in your account and costs nothing"),
-        (["EC2::Subnet", "EC2::VPC"], "these 2 resources remain in your account and cost nothing"),
+        (["EC2::Subnet"], "only 1 resource without charge, which --json lists"),
+        (["EC2::Subnet", "EC2::VPC"], "only 2 resources without charge, which --json lists"),
         (
             ["EC2::Subnet", "S3::Bucket"],
-            "these 2 resources remain in your account. The first one costs money until you delete it; the last one "
-            "costs nothing",
+            "this resource remains in your account and costs money until you delete it; also 1 resource without "
+            "charge, which --json lists",
         ),
         (
             [
@@ -204,17 +205,19 @@ def test_resources_that_cdk_destroy_retains_are_listed():
                 "S3::Bucket",
                 "FSx::FileSystem",
             ],
-            "these 7 resources remain in your account. The first 5 cost money until you delete them; the other 2 cost "
-            "nothing",
+            "these 5 resources remain in your account and cost money until you delete them; also 2 resources without "
+            "charge, which --json lists",
         ),
     ],
 )
-def test_retained_resources_that_cost_money_are_first(kinds: list[str], end: str):
+def test_retained_resources_that_cost_money_are_in_the_table(kinds: list[str], end: str):
     resources = {f"R{number}": resource(f"AWS::{kind}", kept=True) for number, kind in enumerate(kinds)}
     section = retained_section([stack(**resources)])
-    assert section.parts[1] == f"after `cdk destroy`, {end}"
+    assert str(section.parts[-1]).removeprefix("after `cdk destroy`, ") == end
     listed = [one["type"].removeprefix("AWS::") for one in section.data]
     in_order = ["FSx::FileSystem", "S3::Bucket", "APS::Workspace", "Logs::LogGroup", "KMS::Key"]
+    shown = [one["type"] for part in section.parts if isinstance(part, Table) for one in part.rows]
+    assert shown == [f"AWS::{kind}" for kind in in_order if kind in kinds]
     assert listed == [*(kind for kind in in_order if kind in kinds), *(kind for kind in kinds if "EC2" in kind)]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from llm_fleet.catalog.fsx import lustre_need_facts
 from llm_fleet.catalog.network import address_facts
 from llm_fleet.cli.plan.stack_templates import StackTemplate
-from llm_fleet.cli.screen import Screen, Tone, Toned, painted, plain_text
+from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, plain_text
 from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet
@@ -145,7 +145,7 @@ def _totals(reported: list[tuple[Machines, MachineFacts | None]]) -> dict[str, A
 
 
 def _machines_in_words(totals: dict[str, Any]) -> str:
-    parts = [f"{totals['machines']:,} instances", f"{totals['vcpus']:,} vCPUs"]
+    parts = [f"{totals['machines']:,} instance{'' if totals['machines'] == 1 else 's'}", f"{totals['vcpus']:,} vCPUs"]
     if totals["accelerators"]:
         parts.append(f"{totals['accelerators']:,} accelerators")
     if totals["accelerator_memory_gib"]:
@@ -289,7 +289,7 @@ def _place(resource_type: str) -> int:
 
 
 def retained_section(stacks: Sequence[StackTemplate]) -> Section:
-    """Return every resource that `cdk destroy` retains, or whose snapshot it keeps; those that cost money first."""
+    """Return what `cdk destroy` retains, or keeps a snapshot of: a table of what costs money, and all in the data."""
     kept = [
         {
             "stack": stack.name,
@@ -306,27 +306,27 @@ def retained_section(stacks: Sequence[StackTemplate]) -> Section:
     return Section(
         key="retained",
         title="Retained after `cdk destroy`",
-        parts=[Table(columns=_RETAINED_COLUMNS, rows=kept), _retained_in_words(kept)] if kept else ["nothing"],
+        parts=_retained_parts(kept),
         data=kept,
     )
 
 
-def _retained_in_words(kept: Sequence[Mapping[str, Any]]) -> str:
-    snapshots = sum(one["policy"] == "Snapshot" for one in kept)
-    as_snapshot = f" ({snapshots} as a snapshot)" if snapshots else ""
-    paid = sum(costs_money(one["type"]) for one in kept)
-    free = len(kept) - paid
-    if len(kept) == 1:
-        cost = "costs money until you delete it" if paid else "costs nothing"
-        return f"after `cdk destroy`, this resource{as_snapshot} remains in your account and {cost}"
-    left = f"after `cdk destroy`, these {len(kept)} resources{as_snapshot} remain in your account"
-    if not free:
-        return f"{left} and cost money until you delete them"
+def _retained_parts(kept: Sequence[dict[str, Any]]) -> list[Table | str]:
+    if not kept:
+        return ["nothing"]
+    paid = [one for one in kept if costs_money(one["type"])]
+    free = f"{counted(len(kept) - len(paid), 'resource')} without charge, which --json lists"
     if not paid:
-        return f"{left} and cost nothing"
-    first, it = ("one costs", "it") if paid == 1 else (f"{paid} cost", "them")
-    rest = "the last one costs" if free == 1 else f"the other {free} cost"
-    return f"{left}. The first {first} money until you delete {it}; {rest} nothing"
+        return [f"only {free}"]
+    snapshots = sum(one["policy"] == "Snapshot" for one in paid)
+    as_snapshot = f" ({snapshots} as a snapshot)" if snapshots else ""
+    text = (
+        f"after `cdk destroy`, this resource{as_snapshot} remains in your account and costs money until you delete it"
+        if len(paid) == 1
+        else f"after `cdk destroy`, these {len(paid)} resources{as_snapshot} remain in your account and cost money "
+        "until you delete them"
+    )
+    return [Table(columns=_RETAINED_COLUMNS, rows=paid), f"{text}; also {free}" if len(paid) < len(kept) else text]
 
 
 _LUSTRE_COLUMNS = (
