@@ -193,7 +193,8 @@ def test_validate_reports_a_quota_that_is_too_small(run: Run, folder: Path) -> N
     code, _, err = run("validate")
     assert code == 1
     assert "LF1020" in err
-    assert f"train/trn1 requires 4; the quota `{name}` (L-1) of the account is 3" in err
+    assert "clusters.train.groups.trn1" in err
+    assert f"the quota `{name}` (L-1) of the account is 3" in err
     assert "request-service-quota-increase --service-code sagemaker --quota-code L-1 --desired-value 4" in err
     assert "; this is the state of 2026-11-28" in err
     changed(folder, quotas={f"sagemaker/{name}": None})
