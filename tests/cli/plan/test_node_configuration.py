@@ -1,5 +1,6 @@
 """Changed scripts and configuration of nodes, which nodes get them when, and notes of upgrades."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -174,6 +175,38 @@ def test_hosts_of_a_service_are_replaced_by_its_update_policy():
     (found,) = configurations(service("a"), service("b"))
     assert (found.where, found.what) == ("G", "the scripts or settings of hosts change")
     assert found.nodes[0].startswith("hosts: are replaced 2 at a time during the deployment; a host is terminated")
+
+
+@pytest.mark.parametrize(
+    ("golden", "old", "what", "nodes"),
+    [
+        (
+            "hyperpod-trn1/launch-post-ml-cluster",
+            ('package_version\\": \\"', 'package_version\\": \\"0.'),
+            "only the version of llm-fleet changes, from 0.",
+            "running nodes of controller-group, worker-group: keep",
+        ),
+        (
+            "parallelcluster-trn1/trainium-trn1",
+            ('package_version\\": \\"', 'package_version\\": \\"0.'),
+            "only the version of llm-fleet changes, from 0.",
+            "head node and login nodes: run the new scripts",
+        ),
+        (
+            "inference-inf2/inference-chat",
+            ("set -euo pipefail", "set -eu"),
+            "the scripts or settings of hosts change",
+            "hosts: are replaced 1 at a time",
+        ),
+    ],
+)
+def test_templates_of_examples(golden: str, old: tuple[str, str], what: str, nodes: str):
+    text = (ROOT / "tests" / "stacks" / "golden" / f"{golden}.json").read_text(encoding="utf-8")
+    assert old[0] in text
+    before, after = (stack(**json.loads(one)["Resources"]) for one in (text.replace(*old), text))
+    (found,) = configurations(before, after)
+    assert found.what.startswith(what)
+    assert found.nodes[0].startswith(nodes)
 
 
 def test_a_release_that_replaces_or_removes_a_resource_has_a_note():
