@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from typing import Any, cast
 
-from llm_fleet.catalog.data_file import load, typed
+from llm_fleet.catalog.data_file import data_files, load, typed
 
 KINDS = ("document", "code", "report", "analogy", "none")
 """Kinds of evidence: a partial or contradictory document, public code, an issue or field observation, a similar
@@ -77,8 +76,7 @@ class Assumption:
 
 def topics() -> tuple[str, ...]:
     """Return the topics in alphabetical order. Each topic has a data file."""
-    folder = files("llm_fleet.catalog").joinpath("data", "assumptions")
-    return tuple(sorted(one.name.removesuffix(".json") for one in folder.iterdir() if one.name.endswith(".json")))
+    return tuple(name.removeprefix("assumptions/") for name in data_files("assumptions"))
 
 
 @cache

@@ -80,6 +80,11 @@ def every_data_file() -> tuple[DataFile, ...]:
     return tuple(_data_file(name, _document(name)) for name in sorted(_names(_DATA)))
 
 
+def data_files(folder: str) -> tuple[str, ...]:
+    """Return the names of the data files in `catalog/data/<folder>`, in alphabetical order."""
+    return tuple(sorted(_names(_DATA.joinpath(folder), f"{folder}/")))
+
+
 def _names(folder: Any, prefix: str = "") -> Iterator[str]:
     for one in folder.iterdir():
         if one.is_dir():

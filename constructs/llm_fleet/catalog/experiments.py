@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from llm_fleet.catalog.assumptions import topics
-from llm_fleet.catalog.data_file import load, typed
+from llm_fleet.catalog.data_file import data_files, load, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +49,9 @@ class Call(Request):
     """JMESPath whose value in the response proves the claim: `equals`, or by default any value that is not empty."""
     equals: Any = None
     """The expected value of `answer`."""
+    until: str = ""
+    """JMESPath: the call is repeated until its value in the response is true. If it is still not true after half an
+    hour, the claim is not tested."""
     keep: Mapping[str, str] = field(default_factory=dict[str, str])
     """JMESPath of values of the response that later calls use, by the names of their placeholders."""
     wait: Request | None = None
@@ -65,12 +67,7 @@ class Call(Request):
 def experiments() -> Mapping[str, tuple[Call, ...]]:
     """Return the calls of each experiment by the assumption's id, by topic. Read once in each process."""
     return {
-        name: tuple(typed(Call, row, f"experiments/{topic}.json[{name}][{at}]") for at, row in enumerate(calls))
-        for topic in topics()
-        if topic in _TOPICS
-        for name, calls in load(f"experiments/{topic}").items()
+        name: tuple(typed(Call, row, f"{file}.json[{name}][{at}]") for at, row in enumerate(calls))
+        for file in data_files("experiments")
+        for name, calls in load(file).items()
     }
-
-
-_TOPICS = frozenset({"cloudformation"})
-"""Topics that have a data file of experiments."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,8 @@ from llm_fleet.cli.prove.aws_answers import ENDS_A_RUN, Answer, send, wait_for
 if TYPE_CHECKING:
     from llm_fleet.cli.prove.undo_journal import Left, UndoJournal
 
+_UNTIL_SECONDS = 1800
+_POLL_SECONDS = 5
 _PLACEHOLDER = re.compile(r"<([a-z_]+)>")
 
 
@@ -122,7 +125,7 @@ class Experimenter:
             wait = None if call.undo_wait is None else _filled_request(call.undo_wait, values)
             undo = _filled_request(call.undo, values)
             self.journal.add(undo["call"], undo["arguments"], clients.region, wait)
-        answer = send(clients, call.call, filled(call.arguments, values))
+        answer = _send(clients, call, values)
         value, deviation = _compared(call, answer)
         seen.append(Observation(answer=answer, value=value, deviation=deviation))
         _evaluate(call, answer, deviation)
@@ -132,6 +135,18 @@ class Experimenter:
             deviation = "" if waited.refused is None else f"{call.wait.call} failed: {waited.refused}"
             seen.append(Observation(answer=waited, deviation=deviation))
             _evaluate(call, waited, deviation)
+
+
+def _send(clients: AwsClients, call: Call, values: Mapping[str, Any]) -> Answer:
+    """Make the call, again and again where it has `until`. Raises `_NotTested` if that does not become true."""
+    end = time.monotonic() + _UNTIL_SECONDS
+    while True:
+        answer = send(clients, call.call, filled(call.arguments, values))
+        if not call.until or answer.refused is not None or _search(call.until, answer.response):
+            return answer
+        if time.monotonic() > end:
+            raise _NotTested(f"{call.call}: {call.until} did not become true in {_UNTIL_SECONDS // 60} minutes")
+        time.sleep(_POLL_SECONDS)
 
 
 def _filled_request(request: Request, values: Mapping[str, Any]) -> dict[str, Any]:

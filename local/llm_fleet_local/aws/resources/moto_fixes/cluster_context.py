@@ -43,7 +43,7 @@ def _groups(requested: dict[str, Any]) -> list[dict[str, Any]]:
 def role_problems(arn: str, account: str) -> Iterator[str]:
     """Return why SageMaker cannot assume the role `arn`.
 
-    Source: assumption services-ask-who-trusts-a-role
+    Source: assumption sagemaker-asks-who-trusts-a-role
     """
     role = next((one for one in iam_backends[account][_PARTITION].roles.values() if one.arn == arn), None)
     if role is None:

@@ -64,6 +64,7 @@ def create_capacity_provider(self: Any) -> ActionResult:
         raise EcsClientException(f"A capacity provider with the name {name} already exists")
     kinds = [kind for kind in ("autoScalingGroupProvider", "managedInstancesProvider") if kind in given]
     # Source: assumption ecs-capacity-provider-refusals
+    # Source: assumption ecs-capacity-provider-of-one-kind
     if len(kinds) != 1:
         raise EcsClientException("set exactly one of autoScalingGroupProvider and managedInstancesProvider")
     arn = f"arn:aws:ecs:{self.region}:{self.current_account}:capacity-provider/{name}"

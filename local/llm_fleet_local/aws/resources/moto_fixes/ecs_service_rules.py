@@ -26,7 +26,7 @@ def service_problems(response: Any, requested: Mapping[str, Any]) -> list[str]:
 def _cluster(cluster: Any) -> Iterator[str]:
     """Return an error if the cluster was deleted.
 
-    Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     if cluster.status != "ACTIVE":
         yield "Cluster was not ACTIVE."
@@ -47,6 +47,7 @@ def _capacity(response: Any, requested: Mapping[str, Any], cluster: Any, definit
     Source: model botocore ecs CreateServiceRequest (capacityProviderStrategy)
     Source: model botocore ecs CapacityProviderStrategyItem
     Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     strategy: list[dict[str, Any]] = requested.get("capacityProviderStrategy", [])
     if strategy and "launchType" in requested:
@@ -75,6 +76,7 @@ def _deployment(requested: Mapping[str, Any]) -> Iterator[str]:
     """Return the errors of the deployment's numbers.
 
     Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     configuration: Mapping[str, Any] = requested.get("deploymentConfiguration", {})
     least, most = configuration.get("minimumHealthyPercent", _FULL), configuration.get("maximumPercent")
@@ -110,6 +112,7 @@ def _load_balancers(response: Any, requested: Mapping[str, Any], definition: Any
     """Return an error for each target group that is missing, has no load balancer, or has another target type.
 
     Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     balancers: list[dict[str, Any]] = requested.get("loadBalancers", [])
     groups = elbv2_backends[response.current_account][response.region].target_groups
@@ -132,7 +135,7 @@ def _load_balancers(response: Any, requested: Mapping[str, Any], definition: Any
 def _container(balancer: Mapping[str, Any], definition: Any) -> Iterator[str]:
     """Return an error if the load balancer's container or port is not in the task definition.
 
-    Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     name, port = balancer.get("containerName"), balancer.get("containerPort")
     container = next((one for one in definition.container_definitions if one["name"] == name), None)
