@@ -121,6 +121,54 @@ def test_another_fleet_has_nothing(dead: RetainedFleet, tmp_path: Path, capsys: 
     assert capsys.readouterr().out == "launch in us-west-2: no retained resources\n"
 
 
+def _obstacles(fleet: RetainedFleet, capsys: Capture) -> list[str]:
+    """Return the problems that `llm-fleet check` reports about the network."""
+    capsys.readouterr()
+    main(["check", str(fleet.file), "--only", "network", "--json"])
+    rows = json.loads(capsys.readouterr().out)["checks"]
+    assert [row for row in rows if row["what"].startswith("missing parts of")]
+    return [problem["message"] for row in rows for problem in row.get("problems", [])]
+
+
+@pytest.mark.usefixtures("environment")
+def test_data_whose_key_is_pending_deletion_is_not_adopted(dead: RetainedFleet, capsys: Capture):
+    before = dead.file.read_text(encoding="utf-8")
+    (key,) = (one["id"] for one in listed(dead, capsys)["retained"] if one["key"] == "storage.key")
+    kms = dead.aws.client("kms")
+    kms.schedule_key_deletion(KeyId=key, PendingWindowInDays=7)
+    try:
+        assert key not in [one["id"] for one in listed(dead, capsys)["retained"]]
+        (problem,) = listed(dead, capsys, "--adopt", code=1)["problems"]
+    finally:
+        kms.cancel_key_deletion(KeyId=key)
+        kms.enable_key(KeyId=key)
+    assert (problem["code"], problem["given"]) == ("LF1271", key)
+    assert f"cancel-key-deletion --key-id {key}" in problem["remedy"]
+    assert dead.file.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize(
+    ("network", "allowed"),
+    [
+        ("{az: usw2-az4, cidr: 10.8.0.0/16}", "set `cidr: 10.0.0.0/16`"),
+        ("{az: usw2-az4, compute_cidr: 10.8.0.0/16}", "set `compute_cidr: 10.1.0.0/16`"),
+        ("{azs: [usw2-az1, usw2-az4]}", "in the same order"),
+    ],
+)
+def test_a_network_with_other_addresses_is_not_adopted(
+    dead: RetainedFleet, tmp_path: Path, capsys: Capture, network: str, allowed: str
+):
+    other, text = tmp_path / "fleet.yaml", dead.file.read_text(encoding="utf-8")
+    start, end = text.index("network:\n"), text.index("storage:")
+    other.write_text(f"{text[:start]}network: {network}\n{text[end:]}", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["retained", str(other), "--adopt", "--json"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["code"] == "LF1270"
+    assert allowed in problem["remedy"]
+
+
 def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, capsys: Capture):
     first, before = fleet.left(), fleet.file.read_text(encoding="utf-8")
     assert main(["retained", str(fleet.file), "--adopt"]) == 0
@@ -142,7 +190,9 @@ def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, cap
         assert "nothing to adopt" in capsys.readouterr().out
         assert fleet.file.read_text(encoding="utf-8") == after
         left = fleet.left()
+        assert _obstacles(fleet, capsys) == []
         destroy = fleet.deploy()
+        assert _obstacles(fleet, capsys) == []  # What the fleet's own stacks have is none.
         now = fleet.left()
         assert fleet.network() == fleet.first_network
         for kind in ("VPCs", "file systems", "keys"):

@@ -73,7 +73,11 @@ def test_a_deletion_that_is_interrupted_after_each_change_ends_clean(
 
     for typed in ("launch\n", ""):
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        assert codes(fleet, capsys, code=1) == {"LF1232"}
+        capsys.readouterr()
+        assert main(["retained", str(fleet.file), "--delete"]) == 1
+        assert "LF1232" in capsys.readouterr().err
+    assert main(["retained", str(fleet.file), "--delete", "--json"]) == 2  # JSON has no prompt.
+    assert "requires --yes NAME" in capsys.readouterr().err
     assert codes(fleet, capsys, "--yes", "launch", code=1) == {"LF1232"}
     one_key = min(keys)
     assert codes(fleet, capsys, "--yes", "launch-post", "--only", one_key, code=1) == {"LF1235"}

@@ -15,13 +15,15 @@ from llm_fleet.rules.terms import InternetAccess
 from llm_fleet.spec.network import ExistingParts
 
 _PATH = ("network", "existing")
+_ENDED = ("deleting", "deleted", "rejected", "expired", "failed")
+"""States of endpoints without private DNS names. Source: model botocore ec2 State"""
 
 
 def ask_missing_parts(fleet: Fleet, network: NetworkConfig, existing: ExistingParts, account: Account) -> Answer:
     """Return what others than the fleet's stacks have in the VPC that prevents a missing part."""
     found = account.find("ec2", "describe_vpcs", VpcIds=[existing.vpc]).get("Vpcs")
     if not found:
-        remedy = f"name one of `aws ec2 describe-vpcs --region {account.region}`"
+        remedy = f"write an id that `aws ec2 describe-vpcs --region {account.region}` lists"
         problem = no_such("VPC", existing.vpc, remedy, path=(*_PATH, "vpc"))
         return Answer(detail="the VPC does not exist", problems=[problem])
     own = own_ids(account, fleet)
@@ -108,7 +110,8 @@ def _endpoints(
     needed = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
     for one in _of_vpc(account, "describe_vpc_endpoints", existing)["VpcEndpoints"]:
         name, id = str(one["ServiceName"]).partition(f".{account.region}.")[2], one["VpcEndpointId"]
-        if name in needed and one.get("PrivateDnsEnabled") and id not in own:
+        ended = one["State"].lower() in _ENDED
+        if name in needed and one.get("PrivateDnsEnabled") and not ended and id not in own:
             yield _problem(
                 f"{existing.vpc} has the endpoint {id} of {name} with private DNS names, and cannot have another one",
                 id,
