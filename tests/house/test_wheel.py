@@ -39,16 +39,35 @@ def test_two_builds_are_equal_byte_by_byte_and_their_metadata_is_valid(wheel: Pa
 def test_wheel_has_the_library_the_stacks_the_node_scripts_and_the_local_emulation(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-        entry = archive.getinfo("llm_fleet/lifecycle_scripts/on_init_complete.sh")
     assert {"llm_fleet/py.typed", "llm_fleet_stacks/py.typed", "llm_fleet/lifecycle_scripts/fleet.schema.json"} <= names
     assert {"llm_fleet_stacks/cdk.json", "llm_fleet_local/command/cdk_cli/package-lock.json"} <= names
+    assert {f"llm_fleet_local/drill/example/{name}" for name in ("hyperpod-drill.yaml", "tiny-llama.json")} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"llm_fleet", "llm_fleet_stacks", "llm_fleet_local"}
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
-    tracked = subprocess.run(
-        ["git", "ls-files", "lifecycle_scripts"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert {f"llm_fleet/{name}" for name in tracked} == {n for n in names if n.startswith("llm_fleet/lifecycle_scr")}
-    assert entry.external_attr >> 16 & 0o111, "the entry script has lost its run bit"
+    assert {f"llm_fleet/{name}" for name in _tracked("lifecycle_scripts")} == {
+        name for name in names if name.startswith("llm_fleet/lifecycle_scr")
+    }
+
+
+def test_wheel_has_the_drill_without_its_scenarios_and_programs_may_be_run(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {entry.filename: bool(entry.external_attr >> 16 & 0o111) for entry in archive.infolist()}
+    folders = {
+        "local/llm_fleet_local/drill": "llm_fleet_local/drill",
+        "lifecycle_scripts": "llm_fleet/lifecycle_scripts",
+    }
+    for folder, where in folders.items():
+        for name in _tracked(folder):
+            if "/scenarios/" in name:
+                assert not [each for each in packed if "/scenarios/" in each]
+            else:
+                runs = os.access(ROOT / name, os.X_OK)
+                assert packed[where + name.removeprefix(folder)] == runs, f"{name} has another run bit"
+
+
+def _tracked(folder: str) -> list[str]:
+    command = ["git", "ls-files", folder]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
 
 
 @pytest.fixture(scope="module")
@@ -80,10 +99,40 @@ def test_constructs_in_a_stack_of_another_project_synthesize_with_the_wheel_alon
     assert _templates(example, empty_environment, "-I", folder=tmp_path)
 
 
+@pytest.fixture(scope="module")
+def local_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with nothing but the wheel and what its extra `local` requires."""
+    return _installed(f"{wheel}[local]", tmp_path_factory.mktemp("installed"))
+
+
+_IMPORT_ALL = """
+import sys
+from importlib import import_module
+from pkgutil import walk_packages
+import llm_fleet_local
+names = [found.name for found in walk_packages(llm_fleet_local.__path__, "llm_fleet_local.")]
+print(*names, sep="\\n")
+for name in names:
+    if ".parallelcluster.inside" not in name and not name.endswith("__main__"):
+        import_module(name)
+"""
+
+
 @pytest.mark.cli
-def test_a_fleet_file_is_deployed_locally_with_the_wheel_alone(wheel: Path, tmp_path: Path):
+def test_every_local_module_is_imported_with_the_wheel_alone(local_environment: Path, tmp_path: Path):
+    command = [str(local_environment), "-I", "-c", _IMPORT_ALL]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "llm_fleet_local.drill.stand_ins.interpreter" in done.stdout.split()
+    drill = [str(local_environment.with_name("llm-fleet")), "local", "drill", "check"]
+    refused = subprocess.run(drill, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "start one with `llm-fleet local drill up`" in refused.stderr
+
+
+@pytest.mark.cli
+def test_a_fleet_file_is_deployed_locally_with_the_wheel_alone(local_environment: Path, tmp_path: Path):
     """Without a checkout, an app.py, a CDK CLI or a Node on the path, in a folder with blanks and umlauts."""
-    python = _installed(f"{wheel}[local]", tmp_path)
+    python = local_environment
     project = tmp_path / "ein Projekt für LLMs"
     project.mkdir()
     (project / "fleet.yaml").write_text((ROOT / "examples" / "hyperpod-trn1.yaml").read_text())

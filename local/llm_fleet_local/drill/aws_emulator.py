@@ -52,10 +52,11 @@ class AwsEmulator:
         """Return a boto3 client with all permissions."""
         return self._aws.client(service)
 
-    def deploy(self, fleet_file: Path, fleet: Fleet | None = None) -> None:
+    def deploy(self, fleet_file: Path, fleet: Fleet | None = None, *, stack: str | None = None) -> None:
         """Synthesize the fleet and deploy all its stacks, or bring them up to date. Raises `NotDeployed`.
 
-        `fleet`: instead of the content of `fleet_file`. Feature flags are those of the nearest cdk.json.
+        `fleet`: instead of the content of `fleet_file`. `stack`: deploy only this one, and the stacks that it depends
+        on. Feature flags are those of the nearest cdk.json.
         """
         fleet = fleet or load_fleet(fleet_file)
         self._aws.region = fleet.region
@@ -65,7 +66,7 @@ class AwsEmulator:
         with TemporaryDirectory(prefix="drill-synth-") as folder:
             assembly = _synthesize(fleet, fleet_file, self._aws.account, Path(folder, "cdk.out"))
             self._hashes |= _content_hashes(assembly)
-            report = self._aws.deploy(assembly)
+            report = self._aws.deploy(assembly, only=None if stack is None else with_dependencies(assembly, stack))
         if not report.succeeded:
             raise NotDeployed(
                 f"the fleet cannot be deployed to the AWS emulator: {report}",
@@ -139,6 +140,17 @@ def _synthesize(fleet: Fleet, fleet_file: Path, account: str, to: Path) -> Path:
     FleetStacks.make(app, fleet, account=account)
     app.synth()
     return to
+
+
+def with_dependencies(assembly: Path, stack: str) -> set[str]:
+    """Return the names of the stack and of all stacks that it depends on."""
+    artifacts: dict[str, dict[str, Any]] = json.loads((assembly / "manifest.json").read_bytes())["artifacts"]
+    found: set[str] = set()
+    left = {stack}
+    while left:
+        found |= left
+        left = {other for name in left for other in artifacts[name].get("dependencies", ())} - found
+    return found
 
 
 def _content_hashes(assembly: Path) -> dict[str, str]:

@@ -39,6 +39,11 @@ class DrillFleet:
         return self.fleet.clusters[self.key].cluster_name
 
     @property
+    def stack(self) -> str:
+        """Name of the cluster's stack."""
+        return f"{self.fleet.name}-{self.key}"
+
+    @property
     def is_hyperpod(self) -> bool:
         """Whether the cluster is a HyperPod cluster, not one of ParallelCluster."""
         return self.key in self.fleet.hyperpod_clusters

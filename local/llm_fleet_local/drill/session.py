@@ -30,7 +30,7 @@ def open_cluster(
     journal = Journal(run_folder(work) / "journal.jsonl", listener)
     with AwsEmulator() as aws:
         journal.note("deploy", f"deploying {drilled.file.name} to the AWS emulator")
-        aws.deploy(drilled.file, drilled.fleet)
+        aws.deploy(drilled.file, drilled.fleet, stack=drilled.stack)
         with open_on(aws, drilled.cluster_name, journal, work, backend=backend) as cluster:
             yield cluster
 

@@ -28,7 +28,7 @@ def show(drilled: DrillFleet, work: Path, *, backend: str, console: Console) -> 
 
     with AwsEmulator() as aws:
         say(f"deploying {drilled.file.name} to the AWS emulator")
-        aws.deploy(drilled.file, drilled.fleet)
+        aws.deploy(drilled.file, drilled.fleet, stack=drilled.stack)
         view = next(one for one in aws.parallelclusters() if one.name == drilled.cluster_name)
         say(f"{view.name} is deployed: its configuration passed ParallelCluster's schema and validators")
         with make_backend(work, backend, say=say) as made:
