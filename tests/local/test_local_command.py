@@ -50,6 +50,9 @@ def test_the_first_demo_deploys_and_shows_what_exists(demo: Demo):
         "deployed to a local emulation",
     ):
         assert expected in first.stdout
+    counted = re.search(r"✅  launch-post-network: (\d+ resources),", first.stdout)
+    assert counted
+    assert f"launch-post-network  us-west-2  CREATE_COMPLETE  {counted[1]}\n" in demo("status").stdout
     assert re.search(r"controller-group +Controller +ml\.m5\.xlarge +1 of 1", first.stdout)
     assert len(re.findall(r"i-[0-9a-f]{17} +worker-group +ml\.trn1\.32xlarge +Running", first.stdout)) == 4
     assert re.search(r"--target sagemaker-cluster:[a-z0-9]{12}_controller-group-i-[0-9a-f]{17}", first.stdout)
@@ -90,6 +93,7 @@ def test_a_protected_stack_is_reported_with_the_option_that_deletes_it(demo: Dem
     protected = demo("destroy", "examples/hyperpod-trn1.yaml")
     assert protected.returncode == 1
     assert "TerminationProtection is enabled" in protected.stderr
+    assert "DELETE_COMPLETE" not in protected.stderr, "only stacks that were not deleted are named"
     assert "add --unprotect" in protected.stderr
     assert "deleted: launch-post-ml-cluster" in demo("destroy", "examples/hyperpod-trn1.yaml", "--unprotect").stdout
 

@@ -75,7 +75,7 @@ class Progress:
             started, resources = time.monotonic(), ""
             for line in map(str.rstrip, process.stdout):
                 if event := EVENT.match(line):
-                    resources = f"{event['all']} resources, "
+                    resources = f"{int(event['all']) - 1} resources, "  # The CDK CLI counts the stack, too.
                     status.update(f"{event['stack']}: {event['done']} of {resources}{time.monotonic() - started:.0f} s")
                     if not re.search("FAILED|ROLLBACK", event["status"]):
                         continue

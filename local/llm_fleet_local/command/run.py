@@ -96,7 +96,8 @@ def destroy(fleet_file: Path, *, unprotect: bool) -> int:
         raise LocalError("nothing is deployed", "deploy with `llm-fleet local deploy`")
     report = LocalAws(endpoint=emulator.endpoint, region=fleet.region).destroy(project.assembly, unprotect=unprotect)
     if not report.succeeded:
-        reasons = [failure for stack in report.stacks for failure in (stack.failures or [stack.status])]
+        failed = [stack for stack in report.stacks if not stack.succeeded]
+        reasons = [failure for stack in failed for failure in (stack.failures or [stack.status])]
         raise LocalError(
             f"not all stacks were deleted: {'; '.join(reasons)}",
             "remove what the message names and run the command again"

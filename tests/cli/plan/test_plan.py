@@ -280,7 +280,7 @@ def test_a_machine_without_node_is_reported(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.delenv("JSII_NODE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(FleetError, match="Node.js is not installed") as error:
+    with pytest.raises(FleetError, match=r"Node\.js is not installed") as error:
         module.synthesize(tmp_path / "fleet.yaml", tmp_path / "out")
     (problem,) = error.value.problems
     assert problem.code is PlanCode.NO_CDK
