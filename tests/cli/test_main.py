@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
@@ -25,6 +26,12 @@ Capture = pytest.CaptureFixture[str]
 def test_validate_reports_a_valid_file(capsys: Capture) -> None:
     assert main(["validate", EXAMPLE]) == 0
     assert capsys.readouterr().out == f"{EXAMPLE}: valid; 1 cluster, 5 nodes in us-west-2\n"
+
+
+def test_the_version_is_that_of_the_package(capsys: Capture) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"llm-fleet {declared}\n"
 
 
 def test_a_valid_file_is_reported_as_json(capsys: pytest.CaptureFixture[str]):

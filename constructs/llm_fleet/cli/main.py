@@ -80,12 +80,23 @@ def _give_up_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # codespell:ignore wronly
 
 
+class _PrintVersion(argparse.Action):
+    """The version is read only when it is printed: that takes longer than `--help`."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print("llm-fleet", version("llm-fleet"))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = CommandLine(
         prog="llm-fleet",
         description="Deploy and operate LLM infrastructure on AWS from one fleet file.",
         epilog=FILE_RULE,
     )
+    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="print the version and exit")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     new.add_to(verbs)
