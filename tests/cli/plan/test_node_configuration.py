@@ -143,7 +143,7 @@ def test_equal_scripts_and_settings_need_no_command():
 def test_a_replaced_cluster_has_no_running_nodes_with_old_scripts():
     new = hyperpod(nodes(scripts="b", content="2"), VpcConfig={"Subnets": ["b"]})
     (found,) = configurations(hyperpod(nodes(), VpcConfig={"Subnets": ["a"]}), new)
-    assert found.nodes == ("all nodes: the cluster is replaced, and starts with the new scripts and settings",)
+    assert found.nodes == ("all nodes: start with the new scripts and settings; no running node keeps the old ones",)
     assert found.commands == ()
 
 

@@ -125,7 +125,7 @@ def _of_hyperpod(
     groups = {name: group for name, group in groups_of(new).items() if bundle in names_in(group)}
     running = [name for name, group in groups_of(old).items() if name in groups and group.get("InstanceCount")]
     if not running:
-        return _texts("hyperpod-replaced"), ()
+        return _texts("hyperpod-none-running"), ()
     where = f"--region {region or 'REGION'} --cluster-name {value_at(new, 'Properties.ClusterName') or 'NAME'}"
     hooks: Mapping[str, str] = groups[running[0]]["LifeCycleConfig"]
     script = hooks.get("OnInitComplete") or hooks.get("OnCreate")
