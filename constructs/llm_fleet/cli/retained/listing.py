@@ -127,6 +127,8 @@ def _data(item: Retained, fleet: Fleet) -> dict[str, Any]:
         "id": item.id,
         "name": item.described.name,
         "stack": item.trace.stack,
+        "resource_type": item.trace.resource_type,
+        "logical_id": item.trace.logical_id or None,
         "since": item.since,
         "size": item.described.size or None,
         "month_usd": as_number(item.described.month_usd),

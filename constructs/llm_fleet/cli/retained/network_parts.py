@@ -53,7 +53,7 @@ def _check_blocks(vpc: Retained, network: NetworkConfig) -> None:
     ):
         if wanted not in real:
             _does_not_fit(
-                f"network.{key} is {wanted}, but {vpc.id} has {', '.join(real) or 'no such CIDR block'}",
+                f"`network.{key}` is {wanted}, but {vpc.id} has {', '.join(real) or 'no such CIDR block'}",
                 f"set `{key}: {real[0]}`" if real else "delete the VPC with --delete",
                 vpc.id,
             )
