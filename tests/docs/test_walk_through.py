@@ -31,7 +31,7 @@ def commands(part: str = "") -> list[tuple[str, str]]:
 
 
 def test_every_command_is_found():
-    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(("$ ", "# make"))]
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(("$ ", "# llm-fleet"))]
     assert len(lines) == len(commands()) > 15
 
 

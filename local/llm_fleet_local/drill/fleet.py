@@ -90,7 +90,7 @@ def _impossible(drilled: DrillFleet) -> Iterator[str]:
         facts = facts_of(name)
         if facts is not None and facts.accelerator == "gpu":
             yield f"there is no stand-in for the GPUs of {name}"
-    if fleet.network is None or fleet.network.vpc is not None:
+    if fleet.network is None or fleet.network.existing_vpc_id is not None:
         yield "its nodes must be in a VPC of the fleet (`network`)"
     storage = fleet.storage
     if any(system is not None and system.existing is not None for system in (storage.fsx, storage.home)):
