@@ -16,23 +16,43 @@ from typing import Any
 
 import pytest
 
+from llm_fleet.cli.plan.template_changes import Loss
+from llm_fleet.cli.screen import Toned
 from llm_fleet.fleet_file.document import LocatedProblem
 from llm_fleet.rules.problem import FleetError, Problem
+from llm_fleet.rules.values import OutOfRange
 from tools.make_docs_error_texts import source_templates
 from tools.synth_environment import ROOT
 
 PLACE = ROOT / "tools" / "error_examples.json"
-TESTS = ("fleet_file", "rules", "agreement", "cli", "sagemaker", "inference", "people", "stacks", "training", "network")
+TESTS = (
+    "fleet_file",
+    "rules",
+    "agreement",
+    "cli",
+    "sagemaker",
+    "inference",
+    "people",
+    "stacks",
+    "training",
+    "network",
+    "iam",
+)
 _MOST = 3
 _MOST_COMPARED = 200
-_UNWANTED = re.compile(r"\b(told|nobody|trian|Traceback|Errno)\b")  # codespell:ignore told,nobody,trian
+_UNWANTED = re.compile(r"\b(told|nobody|trian|Traceback \(|Errno)\b")  # codespell:ignore told,nobody,trian
 """Words of texts that are not shown: names in tests that `tools/check_words.py` reports, and tracebacks."""
 _VALUE = re.compile(r"[\d.]+|`[^`]*`|'[^']*'")
 _LONGEST = 1200
 _CLEAR = 15
 """Length of a literal text that identifies its template even if more text follows."""
+_CODE = re.compile(r"\[(LF\d+)\]$")
 _FOLDER = re.compile(r"(?:/tmp|/work|/home)/[^\s`'\"]*/")
 """A folder of this machine; only the file's name is recorded."""
+_OF_TESTS = re.compile(r"\btold\b")  # codespell:ignore told
+"""The name of a cluster in examples/hyperpod-full.yaml, which `tools/check_words.py` would report."""
+_TEST_FOLDER = re.compile(r"\btest_\w*\d\b")
+"""A test's temporary folder."""
 
 
 class Recorder:
@@ -40,16 +60,23 @@ class Recorder:
 
     def __init__(self) -> None:
         self.seen: dict[str, dict[str, tuple[int, str, Problem]]] = {}
+        self.lines: dict[str, list[str]] = {}
+        """Lines of `llm-fleet plan` that end in a code."""
         self.test = ""
 
     def add(self, problem: Problem, rank: int) -> None:
         """Record `problem` under the running test."""
-        text = _FOLDER.sub("", Problem.__str__(problem))
+        text = _shown(Problem.__str__(problem))
         if len(text) > _LONGEST or "Token[" in text or not problem.remedy or not problem.message:
             return
         entry = (rank, self.test, problem)
         kept = self.seen.setdefault(problem.code.value, {})
         kept[text] = min(kept.get(text, entry), entry, key=lambda each: each[:2])
+
+    def add_line(self, text: str) -> None:
+        """Record a line of `llm-fleet plan` if it ends in a code."""
+        if (found := _CODE.search(text)) and "Token[" not in text:
+            self.lines.setdefault(found[1], []).append(_shown(text))
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Set the test that is running."""
@@ -57,7 +84,8 @@ class Recorder:
 
     def chosen(self) -> dict[str, list[str]]:
         """Return a few texts of each code, each with another message."""
-        return {code: self._of_code(texts) for code, texts in sorted(self.seen.items(), key=_number)}
+        problems = {code: self._of_code(texts) for code, texts in sorted(self.seen.items(), key=_number)}
+        return {code: chosen(sorted(set(lines), key=len)) for code, lines in self.lines.items()} | problems
 
     def _of_code(self, texts: Mapping[str, tuple[int, str, Problem]]) -> list[str]:
         ordered = sorted(texts.items(), key=_order)[:_MOST_COMPARED]
@@ -71,11 +99,19 @@ def chosen(texts: list[str]) -> list[str]:
     for text in texts:
         if _UNWANTED.search(text):
             continue
-        message = text.splitlines()[1].strip()
-        if template := template_of(message):
+        first, *others = text.splitlines()
+        message = others[0].strip() if others else first
+        if not others:
+            by_words.setdefault(_VALUE.sub("", message.partition(": ")[2]), text)
+        elif template := template_of(message):
             by_template.setdefault(template, text)
             by_words.setdefault(_VALUE.sub("", message), text)
     return list(dict.fromkeys([*by_template.values(), *by_words.values()]))[:_MOST]
+
+
+def _shown(text: str) -> str:
+    """Return `text` with other names for what only the tests have."""
+    return _OF_TESTS.sub("second", _TEST_FOLDER.sub("my-fleet", _FOLDER.sub("", text)))
 
 
 def _order(entry: tuple[str, tuple[int, str, Problem]]) -> tuple[Any, ...]:
@@ -98,6 +134,7 @@ def template_of(text: str) -> str:
 
 def _patched(recorder: Recorder) -> Callable[[], None]:
     of_problem, of_error = Problem.__init__, FleetError.__init__
+    of_number, of_line, of_loss = OutOfRange.__init__, Toned.__init__, Loss.__init__
 
     def problem_made(self: Problem, *args: Any, **kwargs: Any) -> None:
         of_problem(self, *args, **kwargs)
@@ -108,12 +145,30 @@ def _patched(recorder: Recorder) -> Callable[[], None]:
         for problem in self.problems:
             recorder.add(problem, 0 if isinstance(problem, LocatedProblem) else 1)
 
+    def number_made(self: OutOfRange, *args: Any, **kwargs: Any) -> None:
+        of_number(self, *args, **kwargs)
+        recorder.add(self, 2)
+
+    def line_made(self: Toned, *args: Any, **kwargs: Any) -> None:
+        of_line(self, *args, **kwargs)
+        recorder.add_line(self.text)
+
+    def loss_made(self: Loss, *args: Any, **kwargs: Any) -> None:
+        of_loss(self, *args, **kwargs)
+        recorder.add_line(f"{self.where}: {self.what} [{self.code}]")
+
     Problem.__init__ = problem_made
+    OutOfRange.__init__ = number_made
     FleetError.__init__ = error_made
+    Toned.__init__ = line_made
+    Loss.__init__ = loss_made
 
     def undo() -> None:
         Problem.__init__ = of_problem
+        OutOfRange.__init__ = of_number
         FleetError.__init__ = of_error
+        Toned.__init__ = of_line
+        Loss.__init__ = of_loss
 
     return undo
 

@@ -103,7 +103,7 @@ def test_before_the_first_deployment(capsys: Capture, old: str, tmp_path: Path) 
     assert capsys.readouterr().out == "the cluster is not deployed yet\n"
     assert main(["parallelcluster", "update-plan", "--deployed", str(empty), "--planned", old, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["changes"] == []
-    assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", old, "--cluster", "trian"]) == 1
+    assert main(["parallelcluster", "update-plan", "--deployed", old, "--planned", old, "--cluster", "trainn"]) == 1
     assert "[LF682]" in capsys.readouterr().err
 
 

@@ -53,7 +53,7 @@ def test_one_of_several_clusters_must_be_named():
 
 
 def test_a_misspelled_name_is_reported_with_the_nearest_one():
-    assert code_of(lambda: place_of(in_file("hyperpod-full", "trian")), match="train") is CommandCode.PLACE_UNKNOWN
+    assert code_of(lambda: place_of(in_file("hyperpod-full", "trainn")), match="train") is CommandCode.PLACE_UNKNOWN
 
 
 def test_another_kind_is_reported():

@@ -37,7 +37,7 @@ def test_a_deployed_fleet_is_not_in_its_own_way(launch_post: FleetOnAws, capsys:
     # The AWS emulator does not return the release of an image.
     assert [row["what"] for row in rows if row["verdict"] != "good"] == ["image of cluster ml-cluster"]
     assert code == 0, "no call failed"
-    assert "4800 GiB required, quota 4800 GiB, 0 GiB in use" in [row["detail"] for row in rows]
+    assert "4,800 GiB required, quota 4,800 GiB, 0 GiB in use" in [row["detail"] for row in rows]
 
 
 @pytest.mark.usefixtures("environment")
@@ -50,9 +50,9 @@ def test_a_second_fleet_is_reported_what_the_first_has(
     second.write_text(text.replace("ml-cluster:", "ml-second:"), encoding="utf-8")
     assert main(["check", str(second), "--only", "quotas"]) == 1
     reported = capsys.readouterr().out
-    assert "requires 4, and 4 are already in use; the quota `ml.trn1.32xlarge for cluster usage`" in reported
-    assert "requires 5, and 5 are already in use; the quota `Total number of instances allowed across" in reported
-    assert "requires 4800, and 4800 are already in use; the quota `Lustre Persistent_2 storage capacity`" in reported
+    assert "requires 4 instances, and 4 instances are already in use; the quota `ml.trn1.32xlarge for cluster usage`" in reported
+    assert "requires 5 instances, and 5 instances are already in use; the quota `Total number of instances allowed across" in reported
+    assert "requires 4,800 GiB, and 4,800 GiB are already in use; the quota `Lustre Persistent_2 storage capacity`" in reported
     for thing in ("EC2-VPC Elastic IPs", "Internet gateways per Region", "NAT gateways per Availability Zone"):
         assert f"network requires 1, and 1 is already in use; the quota `{thing}`" in reported
     assert "network requires 1, and 2 are already in use; the quota `VPCs per Region`" in reported

@@ -131,8 +131,8 @@ def test_several_clusters_require_a_name(tmp_path: Path) -> None:
 
 
 def test_an_unknown_cluster_is_reported(tmp_path: Path) -> None:
-    problem = rejected(tmp_path, template(Cluster=cluster()), "trian")
-    assert (problem.code, problem.value) == (Code.PC_DEPLOYED_CLUSTER, "trian")
+    problem = rejected(tmp_path, template(Cluster=cluster()), "trainn")
+    assert (problem.code, problem.value) == (Code.PC_DEPLOYED_CLUSTER, "trainn")
     assert rejected(tmp_path, template()).code is Code.PC_DEPLOYED_CLUSTER
 
 

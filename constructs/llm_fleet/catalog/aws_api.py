@@ -43,6 +43,14 @@ class ServiceQuota:
     name: str
     code: str | None = None
     """E.g. `L-2C3B7624`; `None` where only the account's Service Quotas have it."""
+    unit: str = ""
+    """E.g. `vCPUs` or `GiB`; empty if it is a number of the resources in the name."""
+
+    def in_words(self, amount: float) -> str:
+        """Return `amount` with its unit, e.g. `1,200 GiB` or `1 instance`."""
+        number = f"{amount:,.0f}" if amount == int(amount) else f"{amount:,g}"
+        unit = self.unit.removesuffix("s") if amount == 1 and self.unit in ("instances", "vCPUs") else self.unit
+        return f"{number} {unit}".rstrip()
 
 
 _named_quotas = reader(Mapping[str, ServiceQuota], "service_quotas", "named")
@@ -61,12 +69,16 @@ def machine_quota(service: str, instance_type: str, *, capacity: str) -> Service
     """
     by_capacity: dict[str, str | None] = load("service_quotas")["of_machines"].get(service, {})
     name = by_capacity.get(capacity, by_capacity.get("on-demand") if capacity != "training-plan" else None)
-    return None if name is None else ServiceQuota(service=_SAGEMAKER, name=name.format(type=instance_type))
+    return None if name is None else _of_instances(name, instance_type)
 
 
 def warm_pool_quota(instance_type: str) -> ServiceQuota:
     """Return the quota of instances that SageMaker keeps in warm pools between training jobs."""
-    return ServiceQuota(service=_SAGEMAKER, name=load("service_quotas")["warm_pool"].format(type=instance_type))
+    return _of_instances(load("service_quotas")["warm_pool"], instance_type)
+
+
+def _of_instances(name: str, instance_type: str) -> ServiceQuota:
+    return ServiceQuota(service=_SAGEMAKER, name=name.format(type=instance_type), unit="instances")
 
 
 def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
@@ -74,7 +86,7 @@ def vcpu_quota(instance_type: str, *, spot: bool) -> ServiceQuota | None:
     for entry in load("service_quotas")["vcpus"]:
         quota = entry.get("spot" if spot else "on-demand")
         if quota and re.match(rf"(?:{entry['families']})(?![a-z])", instance_type):
-            return ServiceQuota(service="ec2", **quota)
+            return ServiceQuota(service="ec2", unit="vCPUs", **quota)
     return None
 
 

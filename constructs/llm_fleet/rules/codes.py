@@ -42,7 +42,6 @@ class Code(AnyCode):
     REQUEST_NOT_SLURM = "LF152", "a request for a cluster without Slurm"
     REQUEST_ROLES = "LF153", "a request that does not specify the roles of its groups"
     REQUEST_REGION = "LF154", "a request that does not specify its region"
-    REQUEST_VALUE = "LF155", "a value in the request that a fleet file does not support"
     OUTPUT_EXISTS = "LF160", "the file to write exists already"
     OUTPUT_UNWRITABLE = "LF161", "the file to write cannot be written"
 

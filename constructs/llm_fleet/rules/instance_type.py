@@ -70,17 +70,17 @@ def _unknown(name: str) -> Problem:
     sizes = ", ".join(f"{PREFIX}{family}.{size}" for size in sizes_of(family))
     offer = nearest_type(name)
     miswritten = offer == name.strip().casefold()
-    newer = "in Python use InstanceType.of(…) for a type newer than this release of llm-fleet"
+    newer = "in Python, `InstanceType.of(…)` accepts a type that is newer than this release of llm-fleet"
     return Problem(
         code=Code.INSTANCE_TYPE_UNKNOWN,
         message="instance types must be written in lower case, without spaces"
         if miswritten
-        else "HyperPod offers no instance type with this name",
+        else "HyperPod does not offer this instance type",
         remedy=f"write `{offer}`"
         if miswritten
-        else f"write `{offer}`, or {newer}"
+        else f"write `{offer}`; {newer}"
         if offer
-        else f"write one of the allowed types, or {newer}",
+        else f"write one of the allowed types; {newer}",
         value=name,
         allowed=sizes or "families " + ", ".join(sorted({instance.family for instance in instances().values()})),
     )

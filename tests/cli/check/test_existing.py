@@ -164,9 +164,9 @@ def test_existing_buckets_must_be_in_the_region_and_names_of_new_ones_free(check
     mounts = "\n    s3_mounts: [{bucket: 's3://not-there', mount: /corpus}]"
     checked = check(TRN1.rstrip() + mounts + _BUCKETS, "--json", "--only", "storage")
     assert checked.only("bucket far-away")["message"] == (
-        "the bucket far-away is in eu-west-1, but what FSx mirrors must be in us-west-2"
+        "the bucket far-away, which FSx mirrors, is in eu-west-1, and must be in us-west-2"
     )
-    assert "the bucket not-there does not exist" in checked.only("bucket not-there")["message"]
+    assert "the bucket not-there, which nodes mount, does not exist" in checked.only("bucket not-there")["message"]
     assert "already in use" in checked.only("name of the new bucket taken-already")["message"]
     assert checked.rows["name of the new bucket nobody-has-this"]["verdict"] == "good"
 

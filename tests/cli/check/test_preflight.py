@@ -35,10 +35,10 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_for_an_increase(
     assert checked.code == 1
     problem = checked.only("quota ml.trn1.32xlarge for cluster usage")
     assert problem["where"] == "clusters.train.groups.trn1"
-    assert "train/trn1 requires 6; the quota `ml.trn1.32xlarge for cluster usage` (" in problem["message"]
-    assert problem["message"].endswith(") of the account is 4")
+    assert "train/trn1 requires 6 instances; the quota `ml.trn1.32xlarge for cluster usage` (" in problem["message"]
+    assert problem["message"].endswith(") of the account is 4 instances")
     table = check(text, "--only", "quotas")
-    assert "6 required, quota 4, 0 in use" in table.out
+    assert "6 instances required, quota 4 instances, 0 instances in use" in table.out
     assert "  given:   4\n" in table.out
     words = problem["remedy"].split("`")[1].split()
     given = dict(zip(words[3::2], words[4::2], strict=True))
@@ -142,9 +142,11 @@ def test_storage_and_vcpus_have_their_units(check: Check, aws: LocalAws):
     finally:
         aws.give_account(quotas=ENOUGH)
     assert rows["quota Lustre Persistent_2 storage capacity"]["detail"] == (
-        "4800 GiB required, quota 0 GiB, 0 GiB in use"
+        "4,800 GiB required, quota 0 GiB, 0 GiB in use"
     )
-    assert rows["quota ml.trn1.32xlarge for cluster usage"]["detail"].startswith("4 required, quota 4, ")
+    assert rows["quota ml.trn1.32xlarge for cluster usage"]["detail"].startswith(
+        "4 instances required, quota 4 instances, "
+    )
     chat = (ROOT / "examples" / "inference-inf2.yaml").read_text(encoding="utf-8")
     details = [row["detail"] for row in check(chat, "--json", "--only", "quotas").rows.values()]
     assert any(" vCPUs required, quota " in detail for detail in details)
@@ -158,7 +160,7 @@ def test_usage_from_a_metric_counts(check: Check, aws: LocalAws):
     before = check(fleet, "--json", "--only", "quotas").rows[f"quota {name}"]
     assert (before["verdict"], before["detail"]) == (
         "good",
-        "1 required, quota 2, AWS does not return the current usage",
+        "1 instance required, quota 2 instances, AWS does not return the current usage",
     )
     aws.client("cloudwatch").put_metric_data(
         Namespace="AWS/Usage",
@@ -176,7 +178,7 @@ def test_usage_from_a_metric_counts(check: Check, aws: LocalAws):
         ],
     )
     problem = check(fleet, "--json", "--only", "quotas").only(f"quota {name}")
-    assert "requires 1, and 2 are already in use" in problem["message"]
+    assert "requires 1 instance, and 2 instances are already in use" in problem["message"]
 
 
 def test_a_denied_call_is_reported_and_the_other_checks_continue(check: Check, aws: LocalAws):

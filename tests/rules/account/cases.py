@@ -62,11 +62,13 @@ QUOTAS = [
         "used by others",
         quota(5, 8, in_use=4),
         CheckCode.QUOTA,
-        "requires 5, and 4 are already in use; the quota `",
+        "requires 5 instances, and 4 instances are already in use; the quota `",
         f"{_ASK} 9 ",
     ),
     Case("a quota for one cluster: the use by others does not count", quota(5, 8, adds_up=False, in_use=4)),
-    Case("already requested", quota(5, 0, requested_for=8), CheckCode.QUOTA, "to 8 is already requested: wait"),
+    Case(
+        "already requested", quota(5, 0, requested_for=8), CheckCode.QUOTA, "to 8 instances is already requested: wait"
+    ),
     Case("too little was requested", quota(5, 0, requested_for=4), CheckCode.QUOTA, _ASK),
     Case("never raised", quota(5, 0, adjustable=False), CheckCode.QUOTA, "AWS does not increase this quota"),
     Case("a fraction is rounded up", quota(4.5, 4), CheckCode.QUOTA, f"{_ASK} 5 --region"),
@@ -268,7 +270,7 @@ BUCKETS = [
         "missing",
         bucket(exists=False),
         CheckCode.BUCKET_MISSING,
-        "the bucket my-data does not exist, which FSx mirrors",
+        "the bucket my-data, which FSx mirrors, does not exist",
         "LocationConstraint=us-west-2",
     ),
     Case(
@@ -281,7 +283,7 @@ BUCKETS = [
         "another region",
         bucket(bucket_region="eu-west-1"),
         CheckCode.BUCKET_REGION,
-        "the bucket my-data is in eu-west-1, but what FSx mirrors must be in us-west-2",
+        "the bucket my-data, which FSx mirrors, is in eu-west-1, and must be in us-west-2",
     ),
     Case("another region, which works", bucket(bucket_region="eu-west-1", same_region=False)),
     Case("free", check_new_bucket("new", exists=False)),

@@ -107,7 +107,7 @@ def several(*types: str) -> dict[str, Any]:
                 {"instance_type": name},
                 Code.INSTANCE_TYPE_UNKNOWN,
                 "instance_type",
-                [f"write `{offer}`, or in Python use InstanceTy"],
+                [f"write `{offer}`; in Python, `InstanceTy"],
             )
             for name, offer in {
                 "ml.trn1.32xlrage": "ml.trn1.32xlarge",

@@ -63,7 +63,7 @@ def test_valid_servers_and_tokens_pass(server: ModelServer) -> None:
     ("kind", "name", "value", "expected", "remedy"),
     [
         (ServerKind.AWS_VLLM, "NEURON_COMPILED_ARTIFACTS", "/x", "LF708", "the setting `compiled_artifacts`"),
-        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "use instead tensor_parallel, batch_size"),
+        (ServerKind.TGI, "MAX_BATCH_SIZE", "9", "LF708", "sets it from `tensor_parallel`, `batch_size`"),
         (ServerKind.HUGGING_FACE_VLLM, "HF_HOME", "/x", "LF708", "remove it"),
         (ServerKind.TGI, "1ST", "x", "LF708", "no digit first"),
         (ServerKind.AWS_VLLM, "WANDB_API_KEY", "abc", "LF709", "Secrets Manager"),

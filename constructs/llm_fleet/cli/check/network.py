@@ -134,7 +134,7 @@ def _ask_ways_out(fleet: Fleet, existing: ExistingNetworkSpec, account: Account)
         missing = no_such(
             "VPC",
             existing.vpc_id,
-            f"name one of `aws ec2 describe-vpcs --region {account.region}`",
+            f"write an id that `aws ec2 describe-vpcs --region {account.region}` lists",
             path=("network", "vpc", "id"),
         )
         return Answer(detail="the VPC does not exist", problems=[missing])
@@ -306,7 +306,8 @@ def _ask_subnet(fleet: Fleet, vpc_id: str, path: tuple[str, ...], subnet_id: str
     reported, zone = _subnet(account, subnet_id), path[-1]
     if reported is None:
         remedy = (
-            f"name one of `aws ec2 describe-subnets --region {account.region} --filters Name=vpc-id,Values={vpc_id}`"
+            f"write an id that `aws ec2 describe-subnets --region {account.region} --filters "
+            f"Name=vpc-id,Values={vpc_id}` lists"
         )
         missing = no_such("subnet", subnet_id, remedy, path=path)
         return Answer(detail="the subnet does not exist", problems=[missing])
@@ -350,7 +351,7 @@ def _ask_group(vpc_id: str | None, group_id: str, path: tuple[PathPart, ...], ac
     group = security_group(account, group_id)
     if group is None:
         remedy = (
-            f"name one of `aws ec2 describe-security-groups --region {account.region}`, or remove the key: "
+            f"write an id that `aws ec2 describe-security-groups --region {account.region}` lists, or remove the key: "
             "then llm-fleet creates one"
         )
         missing = no_such("security group", group_id, remedy, path=path)

@@ -1,6 +1,5 @@
 """Checks a fleet against service quotas and their current usage in the account."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -371,25 +370,10 @@ def _requested_for(account: Account, quota: ServiceQuota, code: str) -> float | 
 
 
 def _detail(need: QuotaNeed, granted: QuotaGranted) -> str:
-    unit = _unit(need.quota)
-    required = f"{need.amount:g}{unit} required, quota {granted.value:g}{unit}"
+    in_words = need.quota.in_words
+    required = f"{in_words(need.amount)} required, quota {in_words(granted.value)}"
     if not need.adds_up:
         return required
-    in_use = "AWS does not return the current usage" if granted.in_use is None else f"{granted.in_use:g}{unit} in use"
-    return f"{required}, {in_use}"
-
-
-_GIB = ("lustre-scratch", "lustre-persistent-1", "lustre-persistent-2", "openzfs-storage")
-_MB_PER_SECOND = ("lustre-tiering", "openzfs-throughput")
-_VCPUS = re.compile(r"Running On-Demand .*|All .* Spot Instance Requests")
-
-
-def _unit(quota: ServiceQuota) -> str:
-    """Return the unit in which the use of `quota` is counted, after a space; empty for a number of resources."""
-    if _VCPUS.fullmatch(quota.name):
-        return " vCPUs"
-    if quota in map(named_quota, _GIB):
-        return " GiB"
-    if quota in map(named_quota, _MB_PER_SECOND):
-        return " MB/s"
-    return " GB" if quota == named_quota("cluster-ebs") else ""
+    if granted.in_use is None:
+        return f"{required}, AWS does not return the current usage"
+    return f"{required}, {in_words(granted.in_use)} in use"

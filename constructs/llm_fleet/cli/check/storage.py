@@ -257,7 +257,7 @@ def _missing(account: Account, file_system_id: str, reported: ReportedFileSystem
         path=(*reported.path, "id"),
         message=f"the file system {file_system_id} does not exist in this account and Region",
         value=file_system_id,
-        remedy=f"name one of `aws fsx describe-file-systems --region {account.region}`",
+        remedy=f"write an id that `aws fsx describe-file-systems --region {account.region}` lists",
     )
 
 

@@ -213,8 +213,8 @@ def _first(listing: Listing) -> Node:
     states = ", ".join(f"{node.label} is {node.status}" for node in listing.nodes if node.role in _FIRST)
     refuse(
         NodesCode.NODE_NOT_RUNNING,
-        f"no login node or controller runs: {states or 'the roles of the nodes are unknown'}",
-        f"name one of {_labels(listing.nodes)}",
+        f"no login node or controller is running: {states or 'the roles of the nodes are unknown'}",
+        f"wait until one is running (`llm-fleet nodes --watch`), or name another node: {_labels(listing.nodes)}",
         subject=listing.name,
     )
 

@@ -273,7 +273,7 @@ def check_bucket(
         yield Problem(
             code=CheckCode.BUCKET_MISSING,
             path=path,
-            message=f"the bucket {name} does not exist, which {used_for}",
+            message=f"the bucket {name}, which {used_for}, does not exist",
             value=name,
             remedy=f"correct the name, or create it with `aws s3api create-bucket --bucket {name} "
             f"--region {region}{place}`",
@@ -282,7 +282,7 @@ def check_bucket(
         yield Problem(
             code=CheckCode.BUCKET_REGION,
             path=path,
-            message=f"the bucket {name} is in {bucket_region}, but what {used_for} must be in {region}",
+            message=f"the bucket {name}, which {used_for}, is in {bucket_region}, and must be in {region}",
             value=bucket_region,
             allowed=region,
             remedy=f"write a bucket in {region}, or copy with `aws s3 sync s3://{name} s3://<bucket in {region}>`",

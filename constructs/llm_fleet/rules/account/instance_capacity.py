@@ -357,14 +357,15 @@ def check_quota(need: QuotaNeed, granted: QuotaGranted | None, *, region: str) -
     used = (granted.in_use or 0) if need.adds_up else 0
     if need.amount + used <= granted.value:
         return
-    in_use = f", and {_number(used)} {'is' if used == 1 else 'are'} already in use" if used else ""
+    in_words = need.quota.in_words
+    in_use = f", and {in_words(used)} {'is' if used == 1 else 'are'} already in use" if used else ""
     yield need.wrong(
         CheckCode.QUOTA,
-        f"{', '.join(need.owners)} {'require' if len(need.owners) > 1 else 'requires'} {_number(need.amount)}"
-        f"{in_use}; the quota `{need.quota.name}` ({granted.code}) of the account is {_number(granted.value)}",
+        f"{', '.join(need.owners)} {'require' if len(need.owners) > 1 else 'requires'} {in_words(need.amount)}"
+        f"{in_use}; the quota `{need.quota.name}` ({granted.code}) of the account is {in_words(granted.value)}",
         _remedy(need, granted, need.amount + used, region),
         value=int(granted.value) if granted.value == int(granted.value) else granted.value,
-        allowed=f"a quota of at least {_number(need.amount + used)}",
+        allowed=f"a quota of at least {in_words(need.amount + used)}",
     )
 
 
@@ -372,7 +373,8 @@ def _remedy(need: QuotaNeed, granted: QuotaGranted, wanted: float, region: str) 
     if not granted.adjustable:
         return "AWS does not increase this quota: make the fleet smaller, or use another account or Region"
     if granted.requested_for is not None and granted.requested_for >= wanted:
-        return f"an increase to {_number(granted.requested_for)} is already requested: wait until AWS grants it"
+        requested = need.quota.in_words(granted.requested_for)
+        return f"an increase to {requested} is already requested: wait until AWS grants it"
     return f"request an increase with `{request_command(need.quota.service, granted.code, wanted, region)}`"
 
 
@@ -386,7 +388,3 @@ def _unknown(need: QuotaNeed, region: str) -> Problem:
         f"--service-code {quota.service} --region {region}`; if it is not, write another type or region",
         value=quota.name,
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:g}" if value < 1_000_000 else f"{value:.0f}"

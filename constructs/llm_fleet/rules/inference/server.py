@@ -28,6 +28,13 @@ from llm_fleet.spec.model_server import ModelServer
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9.-]*(:\d+)?/[a-z0-9._/-]+(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?")
 
 
+_SOURCES = (
+    "`tensor_parallel`, `batch_size`, `sequence_length` and `image` of the server, and `model`, `front` and `hosts` of "
+    "the service"
+)
+"""Settings from which the variables and arguments of a server are set."""
+
+
 def check_server(server: ModelServer) -> list[Problem]:
     """Return what is wrong with `server`, independent of instance type and region: sizes, settings, own image."""
     least = Limit(minimum=1)
@@ -198,9 +205,8 @@ def _check_words(setting: ServerSetting, words: Sequence[Any]) -> Iterator[Probl
     if own:
         yield Problem(
             code=Code.SERVER_SETTING,
-            message="the service sets these arguments of the server itself",
-            remedy="remove them, and use instead tensor_parallel, batch_size and sequence_length of the server, "
-            "served_name and the Hub token of the model, and the API key of the front",
+            message="llm-fleet sets these arguments of the server itself",
+            remedy=f"remove them: llm-fleet sets them from {_SOURCES}",
             path=(setting.name,),
             value=", ".join(own),
         )
@@ -258,11 +264,10 @@ def _variable(server: ModelServer, name: str, value: str) -> Iterator[Problem]:
         yield server.wrong(
             field,
             Code.SERVER_ENVIRONMENT,
-            "the service sets this variable itself",
+            "llm-fleet sets this variable itself",
             f"remove it, and write the setting `{settings[0]}` of the server"
             if settings
-            else "remove it, and use instead tensor_parallel, batch_size and sequence_length of the server, the API "
-            "key of the front and the Hub token of the model; other variables are set from model, image and hosts",
+            else f"remove it: llm-fleet sets it from {_SOURCES}",
             value=None,
         )
     elif _is_secret(name, value):
