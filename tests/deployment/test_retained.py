@@ -176,7 +176,7 @@ def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, cap
     after = fleet.file.read_text(encoding="utf-8")
     assert f"+    vpc: {fleet.vpc}" in reported.out
     assert "-    size: 4800 GiB" in reported.out
-    assert "NAT gateways and VPC endpoints" in reported.err
+    assert "gateways, routes and VPC endpoints" in reported.err
     kept = [line for line in before.splitlines() if line.strip().startswith("#")]
     assert [line for line in after.splitlines() if line in kept] == kept
     assert after[after.index("clusters:") :] == before[before.index("clusters:") :]

@@ -95,6 +95,9 @@ def test_a_text_that_yaml_reads_as_something_else_gets_quotes(value: str):
 def test_all_other_keys_stay_and_new_keys_of_the_file_are_its_last_ones():
     changed = set_keys(BLOCK, ("network",), {"existing": {"vpc": "vpc-1"}}, keep=None)
     assert changed == BLOCK.replace("90 days\n", "90 days\n  existing:\n    vpc: vpc-1\n")
+    last = "s:\n  f:\n    size: 1\n    # about f\n# about z\nz: 1\n"
+    changed_last = set_keys(last, ("s",), {"key": "arn"}, keep=None)
+    assert changed_last == last.replace("# about z", "  key: arn\n# about z")
     again = set_keys(changed, ("network",), {"existing": {"vpc": "vpc-2"}}, keep=None)
     assert again == changed.replace("vpc-1", "vpc-2")
     flow = set_keys("network: {az: usw2-az4}\n", ("network",), {"existing": {"vpc": "vpc-1"}}, keep=None)

@@ -109,8 +109,8 @@ def _edits(
         entries = existing_parts(clients, network, chosen.get((*PARTS, "key")), found, fleet)
         if entries is not None:
             notes.append(
-                f"the next deployment creates what is missing in {network.id} and costs money by the hour: NAT "
-                "gateways and VPC endpoints, as `network` describes them. `llm-fleet check` shows what is in their way"
+                f"the next deployment creates what is missing in {network.id} as `network` describes it: gateways, "
+                "routes and VPC endpoints, which cost money by the hour. `llm-fleet check` shows what would prevent that"
             )
             yield Edit(path=("network",), entries={"existing": entries}, keep=None)
     key = chosen.get(STORAGE_KEY)

@@ -54,6 +54,9 @@ def _replaced_block(text: str, key: Any, value: Any, entries: Mapping[str, Any],
     removed = [(one, inner) for one, inner in value.value if one.value not in keep]
     new = "".join(_block(name, entry, indent) for name, entry in entries.items())
     first = removed[0][0].start_mark.line if removed else _last_line(value) + 1
+    if not removed:  # Comments at the end of the mapping stay with its last key.
+        while first < len(lines) and lines[first].startswith(" " * indent) and lines[first].lstrip().startswith("#"):
+            first += 1
     if first == len(lines) and not text.endswith("\n"):
         lines[-1] += "\n"
     # From the last line to the first, so that line numbers stay valid.
