@@ -28,6 +28,8 @@ _NOT_CHECKED: Final = (
 
 _ALLOWED: Final = r"(?i:(?<![a-z])stand[-_]ins?)"  # codespell:ignore stand
 """A stand-in (noun) is a program that replaces another one on this machine; also as a part of names."""
+_ID: Final = r"\b[0-9a-f]{8,}\b"
+"""The random part of an id, such as `vpc-ec96caf75e053d33d`."""
 
 
 def table(text: str) -> Iterator[tuple[str, str]]:
@@ -42,7 +44,7 @@ def table(text: str) -> Iterator[tuple[str, str]]:
 def pattern(words: Sequence[str]) -> str:
     """Return the expression by which codespell splits a line into words, the phrases among `words` whole."""
     phrases = sorted((word for word in words if " " in word), key=len, reverse=True)
-    return "|".join([_ALLOWED, *(rf"\b{re.escape(phrase)}\b" for phrase in phrases), r"[A-Za-z][A-Za-z'-]*"])
+    return "|".join([_ALLOWED, _ID, *(rf"\b{re.escape(phrase)}\b" for phrase in phrases), r"[A-Za-z][A-Za-z'-]*"])
 
 
 def checked_files() -> list[str]:

@@ -125,7 +125,7 @@ def _choices(arguments: argparse.Namespace, folder: Path) -> _Choices:
         for option in defaults:
             if option not in given:
                 settled.append(option)
-                choices = _asked(choices, option, settled)
+                choices = _answered(choices, option, settled)
     raise_problems(_problems(choices), subject="the options")
     return choices
 
@@ -137,7 +137,7 @@ def _kind() -> str:
     return kind
 
 
-def _asked(choices: _Choices, option: str, settled: list[str]) -> _Choices:
+def _answered(choices: _Choices, option: str, settled: list[str]) -> _Choices:
     """Return `choices` with the answer for `option`. Asks again until none of the `settled` options has a problem."""
     while True:
         answer = _answer(_QUESTIONS[option], getattr(choices, option))
