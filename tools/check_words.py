@@ -28,8 +28,8 @@ _NOT_CHECKED: Final = (
 
 _ALLOWED: Final = r"(?i:(?<![a-z])stand[-_]ins?)"  # codespell:ignore stand
 """A stand-in (noun) is a program that replaces another one on this machine; also as a part of names."""
-_ID: Final = r"\b[0-9a-f]{8,}\b"
-"""The random part of an id, such as `vpc-ec96caf75e053d33d`."""
+_ID: Final = r"\b(?:[a-z]+-)?[0-9a-f]{8,}\b"
+"""An id with a random part, such as `vpc-0123456789abcdef0`."""
 
 
 def table(text: str) -> Iterator[tuple[str, str]]:
