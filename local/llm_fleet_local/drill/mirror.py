@@ -41,6 +41,7 @@ def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
         variables = client_environment(aws.endpoint, account="", region=manifest["region"])
         done = subprocess.run(
             [sys.executable, "-c", _CLI, *command],
+            cwd=folder,
             env={**os.environ, **variables},
             capture_output=True,
             text=True,

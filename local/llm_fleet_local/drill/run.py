@@ -55,6 +55,7 @@ def up(directory: Path, fleet_file: Path | None, *, workers: int | None, backend
     with log.open("wb") as output:
         kept = subprocess.Popen(
             [sys.executable, "-m", "llm_fleet_local.drill", json.dumps(arguments)],
+            cwd=work,  # Python would import a project's own json.py first.
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

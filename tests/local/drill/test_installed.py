@@ -76,6 +76,7 @@ def drill(command: Path, project: Path) -> Generator[Drill]:
 def test_a_cluster_of_the_projects_fleet_comes_up_and_leaves_nothing(drill: Drill, project: Path) -> None:
     assert "fleet.yaml does not exist" in drill(code=1)
     (project / "fleet.yaml").write_text(FLEET)
+    (project / "json.py").write_text("raise SystemExit('a file of the project was imported')\n")
     assert "the cluster is up" in drill("up", "--workers", "1")
     assert "run `llm-fleet local drill down`" in drill("up", code=1)
     assert "idle" in drill("check")
