@@ -110,7 +110,7 @@ def _edits(
         if entries is not None:
             notes.append(
                 f"the next deployment creates what is missing in {network.id} as `network` describes it: gateways, "
-                "routes and VPC endpoints, which cost money by the hour. `llm-fleet check` shows what would prevent that"
+                "routes and VPC endpoints, which cost money by the hour; `llm-fleet check` shows what prevents that"
             )
             yield Edit(path=("network",), entries={"existing": entries}, keep=None)
     key = chosen.get(STORAGE_KEY)
