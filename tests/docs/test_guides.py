@@ -4,6 +4,8 @@ import contextlib
 import io
 import re
 import shlex
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -38,22 +40,23 @@ def test_a_command_of_a_guide_exists(guide: str, command: str):
         assert words[0] in ("npx", "npm", "python", "python3", "pip", "uv", "source", "export", "diff", "llm-fleet")
 
 
-def llm_fleet_commands(page: Path) -> set[str]:
-    """Return the commands in the code blocks of `page`: fenced and indented ones, without comments and what follows."""
+def llm_fleet_commands(page: Path) -> set[tuple[str, ...]]:
+    """Return the commands in the code blocks of `page`, fenced and indented ones, up to `>`, `|` or `&&`."""
     text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
     blocks = [*re.findall(r"^ *```\w*\n(.*?)^ *```", text, re.S | re.M), *re.findall(r"^    .*$", text, re.M)]
     lines = re.findall(r"^ *[$#]? ?(llm-fleet .*)$", "\n".join(blocks), re.M)
-    return {re.split(r" +(?:#|>|\||&&) ", line)[0] for line in lines if not line.endswith("…")}
+    commands = (shlex.split(line, comments=True) for line in lines if not line.endswith("…"))
+    return {tuple(takewhile(lambda word: word not in (">", "|", "&&"), words)) for words in commands}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_of_llm_fleet_in_a_code_block_can_be_parsed(page: Path):
     for command in llm_fleet_commands(page):
         with contextlib.redirect_stdout(io.StringIO()):
-            assert _exit_code(shlex.split(command)[1:]) == 0, command
+            assert _exit_code(command[1:]) == 0, command
 
 
-def _exit_code(words: list[str]) -> object:
+def _exit_code(words: Sequence[str]) -> object:
     try:
         command_line().parse_args(words)
     except SystemExit as ended:  # 0 after --help
