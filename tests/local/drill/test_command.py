@@ -11,6 +11,7 @@ import yaml
 
 from llm_fleet.cli.main import main
 from llm_fleet_local.command.project import LocalError
+from llm_fleet_local.drill import run
 from llm_fleet_local.drill.aws_emulator import with_dependencies
 from llm_fleet_local.drill.fleet import EXAMPLE, read_fleet
 from llm_fleet_local.drill.image import prerequisites
@@ -23,7 +24,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory: an empty one, with a cache of its own. This process seems to be root."""
+    """The current directory: an empty one, with a cache of its own. This process seems to be root, and starts nothing."""
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -31,7 +32,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(prerequisites.os, "geteuid", lambda: 0)
     monkeypatch.setattr(prerequisites, "APART", ("env",))
+    monkeypatch.setattr(run, "show_cluster", _not_refused)
+    monkeypatch.setattr("sys.executable", "/bin/false")  # of the process that keeps a cluster
     return folder
+
+
+def _not_refused(*_: object, **__: object) -> int:
+    return 0
 
 
 def refused(capsys: Capture, *words: str, code: str = "LF1015") -> str:
