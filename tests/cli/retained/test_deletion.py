@@ -10,8 +10,12 @@ from botocore.exceptions import ClientError
 
 from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.retained.deletion import Deletion, delete, without_tagged
+from llm_fleet.cli.retained.listing import print_deletion, print_list
 from llm_fleet.cli.retained.survey import Description, Retained, Survey
 from llm_fleet.cli.retained.traces import Trace
+from llm_fleet.fleet_file.fleet import Fleet
+from llm_fleet.rules.feature_codes import CommandCode
+from llm_fleet.rules.problem import Problem
 
 _KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
 _ARN = f"arn:aws:kms:us-west-2:111122223333:key/{_KEY}"
@@ -211,3 +215,14 @@ def test_only_the_file_systems_of_a_vpc_keep_it(monkeypatch: pytest.MonkeyPatch)
     (problem,) = (one for one in deletion.problems if one.code.value == "LF1233")
     assert ("vpc-1" in problem.message, problem.value) == (True, "fs-1")
     assert "not in the list" not in problem.message
+
+
+def test_a_refused_call_is_printed_once(capsys: pytest.CaptureFixture[str]):
+    refused = Problem(code=CommandCode.REFUSED, message="no", remedy="")
+    found = Survey(items=(), stacks=(), problems=(refused,))
+    print_list(found, cast(Fleet, SimpleNamespace(name="train", region="us-west-2")), as_json=False)
+    deletion = Deletion(deleted=(), kept=(), problems=(refused,))
+    print_deletion(deletion, found, as_json=False)
+    assert capsys.readouterr().err.count("LF1009") == 1
+    print_deletion(deletion, found, as_json=True)
+    assert capsys.readouterr().out.count("LF1009") == 1

@@ -81,8 +81,10 @@ def _gateways(
 
 
 def _associations(account: Account, existing: ExistingParts, own: Collection[str]) -> Iterator[Problem]:
-    """EC2 rejects a second association of a subnet (Resource.AlreadyAssociated), or CloudFormation replaces the first.
+    """EC2 rejects a second association of a subnet (Resource.AlreadyAssociated), or CloudFormation adopts the first and
+    deletes it in a rollback. Either way it must be removed before.
 
+    Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-resource-ec2-subnet-route-table-assoc.html
     Source: document https://docs.aws.amazon.com/vpc/latest/userguide/subnet-route-tables.html
     Source: recorded https://github.com/hashicorp/terraform-provider-aws/issues/38960
     """
