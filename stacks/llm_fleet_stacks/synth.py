@@ -59,8 +59,11 @@ def node_of_environment() -> Path | None:
 def use_node_of_environment() -> None:
     """Point jsii at that Node, unless the user chose one by `JSII_NODE`; without it, jsii finds `node` on the path.
 
-    Must run before the first jsii call. Exits with code 1 and a remedy if there is no Node.
+    In a home directory that cannot be written, jsii does not keep its packages there. Must run before the first jsii
+    call. Exits with code 1 and a remedy if there is no Node.
     """
+    if not os.access(os.path.expanduser("~"), os.W_OK) and "JSII_RUNTIME_PACKAGE_CACHE_ROOT" not in os.environ:
+        os.environ.setdefault("JSII_RUNTIME_PACKAGE_CACHE", "disabled")
     node = node_of_environment()
     if node is not None:
         os.environ.setdefault("JSII_NODE", str(node))

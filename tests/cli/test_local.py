@@ -1,17 +1,21 @@
 """`llm-fleet local` without an emulator: missing packages, folders, and the project that is deployed."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
 
 from llm_fleet.cli.main import main
 from llm_fleet_local.command import run
-from llm_fleet_local.command.cdk_cli import installed_cdk
+from llm_fleet_local.command.cdk_cli import environment_of_cdk, installed_cdk
 from llm_fleet_local.command.emulator_process import running
+from llm_fleet_local.command.next_steps import variables
 from llm_fleet_local.command.project import LocalError, Project
+from llm_fleet_stacks.synth import use_node_of_environment
 from tools.synth_environment import ROOT
 
 EXAMPLE = str(ROOT / "examples" / "hyperpod-trn1.yaml")
@@ -143,6 +147,38 @@ class _Emulators:
     def stop(self, project: Project) -> bool:
         self._folders.append(project.folder)
         return False
+
+
+def test_a_proxy_is_not_used_for_the_emulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLM_FLEET_LOCAL_FOLDER", str(tmp_path))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "corp.example")
+    for _ in range(2):
+        assert main(["local", "status"]) == 1
+    assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == "corp.example,localhost,127.0.0.1"
+    assert variables("http://localhost:1").endswith(" NO_PROXY=corp.example,localhost,127.0.0.1")
+    monkeypatch.delenv("http_proxy")
+    assert "NO_PROXY" not in variables("http://localhost:1")
+
+
+def test_a_home_that_cannot_be_written_keeps_no_packages_of_jsii(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The project's state is the home of the CDK CLI, so that jsii's default is there."""
+    made: list[dict[str, str]] = []
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("JSII_RUNTIME_PACKAGE_CACHE", "JSII_RUNTIME_PACKAGE_CACHE_ROOT"):
+        monkeypatch.setenv(name, "")  # So that the test's value is removed at its end.
+        monkeypatch.delenv(name)
+    for writable in (True, False):
+        monkeypatch.setattr(os, "access", Mock(return_value=writable))  # Root can write everywhere.
+        made.append(dict(environment_of_cdk(Project(tmp_path, has_app=False), "http://localhost:1", "us-west-2")))
+        use_node_of_environment()
+        assert os.environ.get("JSII_RUNTIME_PACKAGE_CACHE") == (None if writable else "disabled")
+    root = "JSII_RUNTIME_PACKAGE_CACHE_ROOT"
+    assert (made[0][root], made[1].get(root)) == (f"{tmp_path}/home/.cache/aws/jsii/package-cache", None)
+    assert made[1]["HOME"] == str(tmp_path / ".llm-fleet" / "home")
 
 
 @pytest.mark.parametrize("state", ['{"pid": 1, "endpoint": "http://localhost:9"}', "{", "{}"])

@@ -1,6 +1,7 @@
 """`llm-fleet local`: deploys a fleet to the AWS emulator on this machine, and runs its services with stand-ins."""
 
 import argparse
+import os
 import re
 from functools import partial
 from importlib import import_module
@@ -13,6 +14,7 @@ from llm_fleet.cli.verb import Verbs, add_verb, refuse
 from llm_fleet.rules.feature_codes import CommandCode
 
 _LAST_PORT = 65535
+_HERE = ("localhost", "127.0.0.1")
 
 
 def add_to(verbs: Verbs) -> None:
@@ -158,6 +160,9 @@ def _port(text: str) -> int:
 
 def _run(name: str, *arguments: Any, module: str = "llm_fleet_local.command.run", **options: Any) -> int:
     """Run the function `name` of `module`. Raises `FleetError` (LF1014, LF1015)."""
+    for variable in ("NO_PROXY", "no_proxy"):  # A proxy cannot reach the emulator, which is on this machine.
+        kept = [host for host in os.environ.get(variable, "").split(",") if host and host not in _HERE]
+        os.environ[variable] = ",".join((*kept, *_HERE))
     try:
         commands = import_module(module)
     except ModuleNotFoundError as error:

@@ -39,7 +39,7 @@ class CdkCli:
         self._region = region
         self._console = console
         self._cdk = installed_cdk(project, console)
-        self._environment = _environment(project, endpoint, region)
+        self._environment = environment_of_cdk(project, endpoint, region)
         file = fleet_file.resolve()
         self._app = ["--context", f"fleet={file}", "--output", str(project.assembly)]
         self._folder = project.folder if project.has_app else _folder_with_app(project, file)
@@ -91,7 +91,8 @@ def _install(locks: Path, target: Path) -> None:
             folder.mkdir()
             for name in LOCK_FILES:
                 shutil.copy(locks / name, folder)
-            command = [*_npm(), "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+            cache = [] if os.access(os.path.expanduser("~"), os.W_OK) else ["--cache", str(target.parent / "npm")]
+            command = [*_npm(), "ci", *cache, "--no-audit", "--no-fund", "--loglevel=error"]
             done = subprocess.run(command, cwd=folder, env=_with_node(), capture_output=True, text=True, check=False)
             if done.returncode:
                 raise LocalError(
@@ -145,13 +146,16 @@ def _folder_with_app(project: Project, fleet_file: Path) -> Path:
     return folder
 
 
-def _environment(project: Project, endpoint: str, region: str) -> Mapping[str, str]:
-    """Exclude the user's AWS configuration: a local deployment must not reach a real account.
+def environment_of_cdk(project: Project, endpoint: str, region: str) -> Mapping[str, str]:
+    """Return the environment of the CDK CLI, without the user's AWS configuration: a local deployment must not reach a
+    real account.
 
     The user's choice of template validation by the CDK is kept.
     """
     home = project.state / "home"
     home.mkdir(parents=True, exist_ok=True)
+    users = os.path.expanduser("~")
+    cache = f"{users}/.cache/aws/jsii/package-cache"
     inherited = {
         name: value
         for name, value in _with_node().items()
@@ -160,7 +164,7 @@ def _environment(project: Project, endpoint: str, region: str) -> Mapping[str, s
     return {
         **inherited,
         "HOME": str(home),
-        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": os.path.expanduser("~/.cache/aws/jsii/package-cache"),
+        **({"JSII_RUNTIME_PACKAGE_CACHE_ROOT": cache} if os.access(users, os.W_OK) else {}),
         **client_environment(endpoint, account=DEFAULT_ACCOUNT, region=region),
         "CDK_DISABLE_CLI_TELEMETRY": "true",
     }

@@ -8,7 +8,9 @@ from rich.console import Console
 
 def variables(endpoint: str) -> str:
     """Return the command of a shell after which llm-fleet, the AWS CLI and the SDKs use the emulator."""
-    return f"export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local"
+    proxy = any(os.environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"))
+    direct = f" NO_PROXY={os.environ.get('NO_PROXY', 'localhost')}" if proxy else ""
+    return f"export AWS_ENDPOINT_URL={endpoint} AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local{direct}"
 
 
 def next_steps(console: Console, *, fleet_file: Path, endpoint: str, region: str, look: str) -> None:

@@ -1,6 +1,7 @@
 """A new project of each kind works: its app synthesizes, its own tests pass, and it deploys to the AWS emulator."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,14 +84,20 @@ def test_own_stacks_and_another_fleet_file_next_to_it(tmp_path: Path):
 
 @pytest.mark.cli
 def test_it_deploys_to_the_aws_emulator_without_an_activated_environment(tmp_path: Path):
-    """`python3` in its cdk.json is the Python of `llm-fleet`, not the system's."""
+    """Without git, and behind a proxy. `python3` in its cdk.json is the Python of `llm-fleet`, not the system's."""
     project = tmp_path / PLACE
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("sh", "env", "uname"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    proxy = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    outside = {**proxy, "PATH": str(programs), "NO_PROXY": ""}
     assert main(["new", str(project), "--name", "local", "--yes"]) == 0
     command = ("-m", "llm_fleet.cli.main", "local")
     try:
-        done = in_project(project, *command, "deploy", PATH="/usr/bin:/bin")
+        done = in_project(project, *command, "deploy", **outside)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "local-train" in done.stdout
         assert "deployed to a local emulation" in done.stdout
     finally:
-        in_project(project, *command, "stop")
+        in_project(project, *command, "stop", **outside)
