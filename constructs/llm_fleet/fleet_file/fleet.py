@@ -139,7 +139,7 @@ class StorageConfig(FleetModel):
     """A database for Slurm's accounting, for clusters with `accounting: slurm_database`. Default: none."""
     encryption_key: Annotated[Key | None, Field(alias="key")] = None
     """KMS key of everything here without its own, and of logs next to it, by ARN; its policy must let CloudWatch Logs
-    use it. Default: a new key."""
+    use it, and FSx if a file system is linked to a bucket. Default: a new key."""
     buckets: Mapping[str, FleetBucket] = {}
     """Buckets for data and models, by name. Default: none."""
 

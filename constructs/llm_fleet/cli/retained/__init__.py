@@ -33,7 +33,9 @@ def add_to(verbs: Verbs) -> None:
         action="store_true",
         help="delete the resources with all data, after you have typed the fleet's name; KMS keys after 30 days",
     )
-    verb.add_argument("--yes", metavar="NAME", help="the fleet's name, instead of typing it after --delete")
+    verb.add_argument(
+        "--yes", metavar="NAME", help="the fleet's name, instead of typing it; required by --delete --json"
+    )
     verb.add_argument("--json", action="store_true", help="print JSON")
     verb.set_defaults(run=retained, usage=verb.error)
 
