@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from llm_fleet.catalog.assumptions import TIERS, Assumption, Evidence, assumptions, topics
+from llm_fleet.catalog.experiments import experiments
 from tools.assumption_citations import citations
 from tools.make_docs_markdown import GENERATED, code, table
 from tools.synth_environment import ROOT
@@ -34,7 +35,8 @@ def page() -> str:
             "`constructs/llm_fleet/catalog/data/assumptions`.\n",
             _summary(),
             table(("part", "entries", "needs action"), map(_count, topics())),
-            "Each entry has the cheapest experiment that tests it, with its tier and cost:\n",
+            "Each entry has the cheapest experiment that tests it, with its tier and cost. "
+            f"[`llm-fleet prove`](guides/prove.md) makes {len(experiments())} of them in your account:\n",
             table(("tier", "what it needs"), ((str(tier), needs) for tier, needs in TIERS.items())),
             *(part for topic in topics() for part in _topic(topic)),
         ]
@@ -74,12 +76,13 @@ def _topic(topic: str) -> Iterator[str]:
 
 def _entry(one: Assumption) -> str:
     used = ", ".join(code(name) for name in citations().get(one.id, ()))
+    made = f" Or: `llm-fleet prove --only {one.id}`" if one.id in experiments() else ""
     return _escaped(
         f"### {one.id}\n\n{one.claim}\n\n"
         f"- **If it is wrong{'' if one.survives else ', needs action'}**: {one.if_wrong}\n"
         f"- **How llm-fleet handles that**: {one.design}\n"
         f"- **Evidence**: {'; '.join(map(_evidence, one.evidence))}\n"
-        f"- **Experiment** (tier {one.tier}, {one.cost}): {one.experiment}\n"
+        f"- **Experiment** (tier {one.tier}, {one.cost}): {one.experiment}{made}\n"
         f"- **Used in**: {used}\n"
     )
 

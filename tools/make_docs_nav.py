@@ -15,6 +15,7 @@ _GUIDES = (
     "new-project",
     "first-fleet-file",
     "before-you-deploy",
+    "prove",
     "local-deployment",
     "deploy",
     "on-the-nodes",
