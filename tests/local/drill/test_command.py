@@ -24,7 +24,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory: an empty one, with a cache of its own. This process seems to be root, and starts nothing."""
+    """The current directory: empty, with a cache of its own. This process seems to be root, and starts nothing."""
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -68,6 +68,10 @@ def of_cluster(values: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
     return lambda fleet: fleet["clusters"]["train"].update(values)
 
 
+def without_clusters(fleet: dict[str, Any]) -> None:
+    del fleet["clusters"]
+
+
 PURE = {"kind": "wheels", "python": "3.12", "groups": ["workers"], "packages": ["packaging"]}
 DATABASE = {
     "endpoint": "slurm.cluster-abc.us-west-2.rds.amazonaws.com",
@@ -86,7 +90,7 @@ DATABASE = {
             "`cpu` requires Python 3.12, and nodes train with Python 3.11",
         ),
         (of_cluster({"accounting": DATABASE, "provisioning": "Continuous"}), "there is no database server"),
-        (lambda fleet: fleet.pop("clusters"), "has no cluster, which the drill would start"),
+        (without_clusters, "has no cluster, which the drill would start"),
     ],
 )
 def test_what_the_drill_cannot_do_with_a_fleet_is_reported_before_it_starts(
