@@ -36,6 +36,17 @@ def test_two_builds_are_equal_byte_by_byte_and_their_metadata_is_valid(wheel: Pa
     assert checked.returncode == 0, checked.stdout
 
 
+def test_the_wheel_is_refused_by_python_3_10(wheel: Path, tmp_path: Path):
+    """In one line, before anything is installed; the code itself would end in a traceback."""
+    words = ["pip", "install", "--dry-run", "--no-deps", "--python-version", "3.10", "--target", str(tmp_path)]
+    refused = subprocess.run([str(UV), *words, str(wheel)], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "Python>=3.11" in refused.stderr.replace(" ", "")
+    assert (
+        subprocess.run([str(UV), *words[:4], *words[6:], str(wheel)], capture_output=True, check=False).returncode == 0
+    )
+
+
 def test_wheel_has_the_library_the_stacks_the_node_scripts_and_the_local_emulation(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())

@@ -266,11 +266,6 @@ _READERS = (
 )
 
 
-def lines_of(runs: Sequence[ParsedRun]) -> list[LogLine]:
-    """Return the lines of the last run."""
-    return runs[-1].lines if runs else []
-
-
 def has_step(line: LogLine, step: str) -> bool:
     """Return whether a line is about `step`."""
     return step_of(line.text) == step
