@@ -49,6 +49,13 @@ class DrillFleet:
         return self.key in self.fleet.hyperpod_clusters
 
     @property
+    def needs_interpreter(self) -> bool:
+        """Whether its nodes train with this machine's Python."""
+        training = self.fleet.clusters[self.key].training
+        pythons = [getattr(each, "python", None) for each in training.environments] if training is not None else []
+        return interpreter.VERSION in pythons
+
+    @property
     def run(self) -> tuple[TrainingRun, Path] | None:
         """The run that trains on CPUs, with its model's config.json. Raises `LocalError` with too few workers."""
         found = run_of(self.fleet, self.key, self.file.parent)

@@ -57,7 +57,7 @@ def fill(aws: AwsEmulator, manifest: Mapping[str, Any]) -> int:
 
 
 def _take_from_checkout(wheels: list[LockedFile]) -> None:
-    """Link or copy the wheels that `make setup` has downloaded with pip, which reads the machine's package settings."""
+    """Link or copy the wheels that `make` has downloaded with pip, which reads the machine's package settings."""
     for wheel in wheels:
         target = download_folder() / wheel.key
         source = _WHEELS_OF_CHECKOUT / target.name

@@ -21,8 +21,9 @@ from llm_fleet_local.drill.keeper import Keeper, place
 from llm_fleet_local.drill.nodes.sweep import sweep as sweep_clusters
 from llm_fleet_local.drill.session import errors_reported
 from llm_fleet_local.drill.show import show as show_cluster
+from llm_fleet_local.drill.stand_ins import interpreter
 from llm_fleet_local.drill.talk import ask, is_listening
-from llm_fleet_local.drill.work_folder import prepare_folders, work_folder
+from llm_fleet_local.drill.work_folder import image_folder, prepare_folders, work_folder
 
 _START_SECONDS = 30
 
@@ -119,7 +120,10 @@ def _prepared(directory: Path, fleet_file: Path | None, workers: int | None, bac
     drilled = read_fleet(fleet_file or EXAMPLE, workers=workers)
     check_machine(backend)
     os.umask(0o022)  # The folders become those of nodes, in which not only root may read.
-    return drilled, prepare_folders(directory)
+    work = prepare_folders(directory)
+    if drilled.needs_interpreter:
+        interpreter.provide(image_folder())
+    return drilled, work
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from llm_fleet_local.drill import run
 from llm_fleet_local.drill.aws_emulator import with_dependencies
 from llm_fleet_local.drill.fleet import EXAMPLE, read_fleet
 from llm_fleet_local.drill.image import prerequisites
+from llm_fleet_local.drill.stand_ins import interpreter
 from llm_fleet_local.drill.talk import ask, listen
 from llm_fleet_local.drill.work_folder import download_folder, image_folder, prepare_folders, work_folder
 from tools.synth_environment import ROOT
@@ -132,6 +133,14 @@ def test_missing_privileges_are_reported(capsys: Capture, monkeypatch: pytest.Mo
     assert 'sudo "$(command -v llm-fleet)" local drill' in refused(capsys, "--example")
     monkeypatch.setattr(prerequisites.platform, "system", lambda: "Darwin")
     assert "requires Linux, and this is Darwin" in refused(capsys, "--example", "--backend", "docker")
+
+
+def test_a_missing_python_is_reported_before_anything_is_built(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "_ask", lambda _: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    for words in (["--example"], ["up", "--example"]):
+        assert "nodes train with Python 3.11, which this machine does not have" in refused(capsys, *words)
 
 
 def test_folders_that_cannot_be_used_are_reported(
