@@ -87,15 +87,23 @@ _WITHOUT_CONSTRAINT = "us-east-1"
 """Source: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html (2026-11)"""
 
 
-def wait_for(clients: AwsClients, waiter: str, arguments: Mapping[str, Any]) -> Answer:
-    """Wait with boto3's waiter `<service>:<name>`. A state that cannot succeed is a refusal."""
-    name = waiter.partition(":")[2]
+MOST_DELAY = 5.0
+"""Seconds between the calls of a waiter, at most: boto3's are 30 for stacks, whose free resources take a few."""
+
+
+def wait_for(clients: AwsClients, name: str, arguments: Mapping[str, Any]) -> Answer:
+    """Wait with boto3's waiter `name`, e.g. `cloudformation:stack_create_complete`. A state that cannot succeed is a
+    refusal.
+    """
 
     def ask(client: Any) -> Mapping[str, Any]:
-        client.get_waiter(name).wait(**arguments)
+        waiter = client.get_waiter(name.partition(":")[2])
+        longest = waiter.config.delay * waiter.config.max_attempts
+        delay = min(waiter.config.delay, MOST_DELAY)
+        waiter.wait(**arguments, WaiterConfig={"Delay": delay, "MaxAttempts": max(1, int(longest / delay))})
         return {}
 
-    return _answer(clients, waiter, ask)
+    return _answer(clients, name, ask)
 
 
 def _answer(clients: AwsClients, call: str, ask: Callable[[Any], Mapping[str, Any]]) -> Answer:

@@ -50,8 +50,6 @@ class Verdict:
     reason: str = ""
     """Why the claim is disproven or not tested."""
     observations: tuple[Observation, ...] = ()
-    left: tuple[Left, ...] = ()
-    """What could not be removed."""
     interrupted: bool = False
     """Whether Ctrl-C has ended it."""
     ends_the_run: bool = False
@@ -101,7 +99,7 @@ class Experimenter:
         except KeyboardInterrupt:
             outcome, reason, interrupted = Outcome.NOT_TESTED, "interrupted", True
         finally:
-            left = self.clean()
+            self.clean()
         refused = seen[-1].answer.refused if seen else None
         without_credentials = refused is not None and not refused.is_an_answer and refused.kind in ENDS_A_RUN
         return Verdict(
@@ -109,7 +107,6 @@ class Experimenter:
             outcome=outcome,
             reason=reason,
             observations=tuple(seen),
-            left=left,
             interrupted=interrupted,
             ends_the_run=interrupted or without_credentials,
         )
@@ -121,12 +118,15 @@ class Experimenter:
 
     def _make(self, call: Call, values: dict[str, Any], seen: list[Observation]) -> None:
         clients = self.clients(call.region)
+        removal = None
         if call.undo is not None:
             wait = None if call.undo_wait is None else _filled_request(call.undo_wait, values)
             undo = _filled_request(call.undo, values)
-            self.journal.add(undo["call"], undo["arguments"], clients.region, wait)
+            removal = self.journal.add(undo["call"], undo["arguments"], clients.region, wait)
         answer = _send(clients, call, values)
-        value, deviation = _compared(call, answer)
+        if removal is not None and answer.refused is not None and answer.refused.is_an_answer:
+            self.journal.cancel(removal)
+        value, deviation = _compared(call, answer, filled(call.equals, values))
         seen.append(Observation(answer=answer, value=value, deviation=deviation))
         _evaluate(call, answer, deviation)
         values |= {name: _search(path, answer.response) for name, path in call.keep.items()}
@@ -162,7 +162,7 @@ def _evaluate(call: Call, answer: Answer, deviation: str) -> None:
     raise _Disproven(f"{answer.call}: {deviation}")
 
 
-def _compared(call: Call, answer: Answer) -> tuple[Any, str]:
+def _compared(call: Call, answer: Answer, expected: Any) -> tuple[Any, str]:
     """Return the value of the call's expression, and how the answer differs from the expected one."""
     if call.error is not None:
         if answer.refused is None:
@@ -177,9 +177,9 @@ def _compared(call: Call, answer: Answer) -> tuple[Any, str]:
     if not call.answer:
         return None, ""
     value = _search(call.answer, answer.response)
-    if call.equals is None:
+    if expected is None:
         return value, "" if value else f"{call.answer} is empty"
-    return value, "" if value == call.equals else f"{call.answer} is {value!r}; expected {call.equals!r}"
+    return value, "" if value == expected else f"{call.answer} is {value!r}; expected {expected!r}"
 
 
 def _search(path: str, response: Mapping[str, Any]) -> Any:

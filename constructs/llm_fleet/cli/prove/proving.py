@@ -70,6 +70,7 @@ def run_experiments(fleet_file: Path, *, only: Sequence[str], yes: bool, as_json
         journal=UndoJournal(place),
     )
     verdicts = _run(experimenter, chosen)
+    left = experimenter.clean()
     about = Run(
         fleet=fleet.name,
         region=fleet.region,
@@ -79,7 +80,7 @@ def run_experiments(fleet_file: Path, *, only: Sequence[str], yes: bool, as_json
         seconds=round(time.monotonic() - began, 1),
         versions={"llm_fleet": version("llm-fleet"), "boto3": version("boto3")},
     )
-    report = report_of(about, claims, verdicts, show_account=show_account)
+    report = report_of(about, claims, verdicts, left, show_account=show_account)
     print_result(report, _written(place, report), as_json=as_json)
     if any(one.interrupted for one in verdicts.values()):
         return ExitCode.INTERRUPTED

@@ -37,7 +37,12 @@ class Run:
 
 
 def report_of(
-    run: Run, claims: Iterable[Assumption], verdicts: Mapping[str, Verdict], *, show_account: bool
+    run: Run,
+    claims: Iterable[Assumption],
+    verdicts: Mapping[str, Verdict],
+    left: Iterable[Left],
+    *,
+    show_account: bool,
 ) -> dict[str, Any]:
     """Return the report as JSON data, without secrets, and without account ids unless `show_account`.
 
@@ -45,7 +50,6 @@ def report_of(
     """
     rows = [_claim(one, verdicts.get(one.id)) for one in claims]
     stacks = [_row(verdict) for name, verdict in verdicts.items() if name.startswith("stack ")]
-    left = [_left(one) for verdict in verdicts.values() for one in verdict.left]
     whole = {
         "form": FORM,
         "run": {
@@ -59,7 +63,7 @@ def report_of(
         },
         "claims": rows,
         "stacks": stacks,
-        "left": left,
+        "left": [_left(one) for one in left],
     }
     return Redactor(mask_accounts=not show_account).data(json.loads(json.dumps(whole, default=plain_data)))
 

@@ -6,12 +6,14 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_fleet.cli.prove.aws_answers import Refused, send, wait_for
+from llm_fleet.cli.prove import aws_answers
+from llm_fleet.cli.prove.aws_answers import Answer, Refused, send, wait_for
 from llm_fleet.rules.feature_codes import CommandCode
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "created.jsonl"
 _GONE = re.compile(
-    r"(?i)does not exist|not exist|not found|NotFound|NoSuch|no such|could not be found|is not registered"
+    r"(?i)not exist|not found|NotFound|NoSuch|no such|could not (be found|find)|not registered|unable to describe"
 )
 """Words of services whose error code does not say that a resource is gone."""
 
@@ -89,12 +91,18 @@ class UndoJournal:
         """What is not removed yet, the newest first."""
         return tuple(reversed(self._pending.values()))
 
-    def add(self, call: str, arguments: Mapping[str, Any], region: str, wait: Mapping[str, Any] | None) -> None:
+    def add(self, call: str, arguments: Mapping[str, Any], region: str, wait: Mapping[str, Any] | None) -> Removal:
         """Write down how to remove what the next call creates. It is on the disk when this returns."""
         removal = Removal(number=self._next, call=call, arguments=arguments, region=region, wait=wait)
         self._next += 1
         self._write(asdict(removal))
         self._pending[removal.number] = removal
+        return removal
+
+    def cancel(self, removal: Removal) -> None:
+        """Write down that there is nothing to remove: AWS has rejected the call, or it is removed."""
+        self._write({"removed": removal.number})
+        del self._pending[removal.number]
 
     def _write(self, entry: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(entry) + "\n")
@@ -112,20 +120,39 @@ class UndoJournal:
             if why:
                 left.append(Left(removal=removal, why=why))
             else:
-                self._write({"removed": removal.number})
-                del self._pending[removal.number]
+                self.cancel(removal)
         return tuple(left)
 
 
 def _remove(removal: Removal, clients: AwsClients) -> str:
     """Remove one resource. Return why it is left; empty if it is gone."""
-    answer = send(clients, removal.call, removal.arguments)
+    if removal.call == "s3:DeleteBucket":
+        # S3 may have written access logs to it.
+        listed = send(clients, "s3:ListObjectsV2", removal.arguments)
+        for item in listed.response.get("Contents", []):
+            send(clients, "s3:DeleteObject", {**removal.arguments, "Key": item["Key"]})
+    answer = _sent_when_idle(removal, clients)
     if answer.refused is not None and not _is_gone(answer.refused):
         return str(answer.refused)
     if removal.wait is None or answer.refused is not None:
         return ""
     waited = wait_for(clients, removal.wait["call"], removal.wait["arguments"])
     return "" if waited.refused is None or _is_gone(waited.refused) else str(waited.refused)
+
+
+def _sent_when_idle(removal: Removal, clients: AwsClients) -> Answer:
+    """Make the call again and again while the resource is in the middle of a change, at most for some minutes."""
+    end = time.monotonic() + _BUSY_SECONDS
+    while True:
+        answer = send(clients, removal.call, removal.arguments)
+        busy = answer.refused is not None and answer.refused.is_an_answer and _BUSY.search(answer.refused.message)
+        if not busy or time.monotonic() > end:
+            return answer
+        time.sleep(aws_answers.MOST_DELAY)
+
+
+_BUSY = re.compile(r"IN_PROGRESS|(?i:in progress|in use)")
+_BUSY_SECONDS = 300
 
 
 def _is_gone(refused: Refused) -> bool:

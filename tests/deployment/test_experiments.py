@@ -1,0 +1,108 @@
+"""Experiments of the register of assumptions in a local emulation: it answers as the claims say, and each deviation of
+an answer disproves the claim by name.
+"""
+
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_fleet.catalog.experiments import Call, experiments
+from llm_fleet.cli.clients import AwsClients
+from llm_fleet.cli.prove import aws_answers, experiment
+from llm_fleet.cli.prove.aws_answers import Answer, Refused
+from llm_fleet.cli.prove.experiment import Experimenter, Outcome
+from llm_fleet.cli.prove.undo_journal import UndoJournal
+from llm_fleet.rules.feature_codes import CommandCode
+from llm_fleet_local.aws.client import LocalAws
+
+_NOT_EMULATED = {
+    "fsx-ids-have-17-digits": "FileSystems is empty",
+    "logs-any-of-several-terms": "NotImplemented",
+    "p6e-gb200-has-local-disks": "InvalidInstanceType",
+    "parallelcluster-provider-reads-fsx-on-any-resource": "NotImplemented",
+    "parallelcluster-root-volume-of-notes": "is empty",
+    "price-list-usage-endings": "500",
+    "step-functions-knows-mlflow-config": "NotImplemented",
+}
+"""Claims about data or operations that the AWS emulator does not have, and the reason why they are not tested."""
+
+
+_SLOW = {"cloudformation-deletes-what-it-can", "ec2-network-refusals", "services-ask-who-trusts-a-role"}
+
+
+@pytest.fixture(scope="module")
+def aws() -> Generator[LocalAws]:
+    with LocalAws(region="us-west-2") as started:
+        started.bootstrap()
+        yield started
+
+
+@pytest.fixture
+def experimenter(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Experimenter]:
+    for name, value in {**aws.environment, "AWS_MAX_ATTEMPTS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(aws_answers, "MOST_DELAY", 0.1)
+    made = Experimenter(
+        region="us-west-2",
+        run=f"llm-fleet-{abs(hash(tmp_path)) % 10**8:08}",
+        values={"account": "123456789012", "partition": "aws", "dns_suffix": "amazonaws.com"},
+        journal=UndoJournal(tmp_path),
+    )
+    yield made
+    assert made.clean() == ()
+
+
+@pytest.mark.parametrize("name", experiments())
+def test_the_emulator_answers_as_the_claim_says(experimenter: Experimenter, name: str):
+    verdict = experimenter.prove(name, experiments()[name])
+    if name in _NOT_EMULATED:
+        assert (verdict.outcome, _NOT_EMULATED[name] in verdict.reason) == (Outcome.NOT_TESTED, True), verdict.reason
+    else:
+        assert verdict.outcome is Outcome.PROVEN, verdict.reason
+
+
+def _deviations() -> list[tuple[str, int]]:
+    """Return claim and number of each call whose answer decides, of claims that the emulator knows and that do not
+    take seconds.
+    """
+    return [
+        (name, number)
+        for name, calls in experiments().items()
+        if name not in _NOT_EMULATED and name not in _SLOW
+        for number, call in enumerate(calls)
+        if not call.setup
+    ]
+
+
+@pytest.mark.parametrize(("name", "number"), _deviations())
+def test_another_answer_disproves_the_claim(
+    experimenter: Experimenter, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+):
+    planted = experiments()[name][number]
+    real: Any = vars(experiment)["_send"]
+
+    def send(clients: AwsClients, call: Call, values: Mapping[str, Any]) -> Answer:
+        answer = real(clients, call, values)
+        return _other(planted, answer) if call is planted else answer
+
+    monkeypatch.setattr(experiment, "_send", send)
+    verdict = experimenter.prove(name, experiments()[name])
+    assert verdict.outcome is Outcome.DISPROVEN, verdict.reason
+    assert planted.call in verdict.reason
+
+
+def _other(call: Call, answer: Answer) -> Answer:
+    """Return the opposite answer: accepted if AWS should reject the call, and rejected if it should accept it."""
+    refused = None
+    if call.error is None:
+        message = "this service has changed"
+        refused = Refused(kind=CommandCode.REFUSED, code="ValidationError", message=message, is_an_answer=True)
+    return Answer(
+        call=answer.call, region=answer.region, response={}, refused=refused, request_id="1", time="", seconds=0.0
+    )
+
+
+def test_there_are_more_than_twenty_deviations():
+    assert len(_deviations()) > 20
