@@ -106,3 +106,10 @@ def _other(call: Call, answer: Answer) -> Answer:
 
 def test_there_are_more_than_twenty_deviations():
     assert len(_deviations()) > 20
+
+
+def test_a_call_outside_the_partition_is_not_made(experimenter: Experimenter, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(experimenter, "values", {**experimenter.values, "partition": "aws-cn"})
+    verdict = experimenter.prove("price-list-usage-endings", experiments()["price-list-usage-endings"])
+    assert (verdict.outcome, verdict.ends_the_run) == (Outcome.NOT_TESTED, False)
+    assert "us-east-1 is not in the partition" in verdict.reason

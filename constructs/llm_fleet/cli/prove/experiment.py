@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_fleet.catalog.experiments import Call, Request
@@ -117,6 +118,8 @@ class Experimenter:
         return self.journal.remove_all({region: self.clients(region) for region in regions})
 
     def _make(self, call: Call, values: dict[str, Any], seen: list[Observation]) -> None:
+        if call.region and _partition_of(call.region) != self.values["partition"]:
+            raise _NotTested(f"{call.call}: {call.region} is not in the partition of the fleet's Region")
         clients = self.clients(call.region)
         removal = None
         if call.undo is not None:
@@ -135,6 +138,13 @@ class Experimenter:
             deviation = "" if waited.refused is None else f"{call.wait.call} failed: {waited.refused}"
             seen.append(Observation(answer=waited, deviation=deviation))
             _evaluate(call, waited, deviation)
+
+
+@cache
+def _partition_of(region: str) -> str:
+    from botocore.session import Session
+
+    return Session().get_partition_for_region(region)
 
 
 def _send(clients: AwsClients, call: Call, values: Mapping[str, Any]) -> Answer:

@@ -66,7 +66,8 @@ def announce(claims: Sequence[Assumption], chosen: Mapping[str, Sequence[Call]],
     """Print what a run will create and remove, before it starts."""
     calls = [call for each in chosen.values() for call in each]
     made = Counter(call.call for call in calls if call.undo is not None)
-    print(f"{counted(len(chosen), 'experiment')} in {region}, account {account}, with {counted(len(calls), 'call')}.")
+    regions = " and ".join(dict.fromkeys([region, *(call.region for call in calls if call.region)]))
+    print(f"{counted(len(chosen), 'experiment')} in {regions}, account {account}, with {counted(len(calls), 'call')}.")
     print("Cost: nothing. AWS has no price for these calls and for resources that exist for minutes.")
     if made:
         print("Created and removed: " + ", ".join(f"{number} x {call}" for call, number in sorted(made.items())))
