@@ -1,9 +1,12 @@
 """The texts of errors name the keys of the fleet file, not attributes of Python."""
 
 import pytest
+from pydantic import Field
 
+from llm_fleet.fleet_file.keys import words_of
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.problem import FleetError
+from llm_fleet.spec.model import FleetModel
 from tests.fleet_file import good_endpoint, good_fleet, good_parallelcluster, good_service
 
 QUEUE = ("max: 4", "min: 5, max: 4")
@@ -45,6 +48,24 @@ def test_a_text_of_a_node_step_names_the_step() -> None:
         parse_fleet(good_fleet.edited("kind: hyperpod", "kind: hyperpod\n    scripts: {skip: [mount_lustr]}"))
     assert "write `mount_lustre`" in str(caught.value)
     assert "metrics, mount_lustre, mount_open_zfs, mount_s3" in str(caught.value)
+
+
+class Inner(FleetModel):
+    max_count: int = Field(alias="most")
+    count: int = Field(alias="number")
+
+
+class Outer(FleetModel):
+    max_count: int = Field(alias="max")
+    size: int = Field(alias="extent")
+    inner: Inner
+
+
+def test_the_nearest_mapping_decides() -> None:
+    """Ordinary words are replaced only for the mappings on the path."""
+    text = "write `max_count: 3`, or `count`, or `size` in max_count"
+    assert words_of((Outer,)).written(text) == "write `max: 3`, or `count`, or `extent` in `max`"
+    assert words_of((Outer, Inner)).written(text) == "write `most: 3`, or `number`, or `extent` in `most`"
 
 
 @pytest.mark.parametrize("part", TEXTS)

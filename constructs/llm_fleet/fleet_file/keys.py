@@ -20,17 +20,20 @@ def in_keys(problem: Problem, path: tuple[PathPart, ...]) -> Problem:
     holders = models_on(Fleet, path)
     if path and isinstance(path[-1], int) and holders == models_on(Fleet, path[:-1]):
         return problem
-    words = _words(holders[1:])
+    words = words_of(holders[1:])
     message, allowed, remedy = map(words.written, (problem.message, problem.allowed, problem.remedy))
     return replace(problem, message=message, allowed=allowed, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class Words:
+    """Replaces attributes by their keys."""
+
     keys: Mapping[str, str]
     names: re.Pattern[str]
 
     def written(self, text: str) -> str:
+        """Return `text` with keys."""
         spans = text.split("`")
         if len(spans) % 2 == 0:  # A backtick that does not begin a name.
             return text
@@ -45,7 +48,7 @@ class _Words:
 
 
 @cache
-def _words(holders: tuple[type[FleetModel], ...]) -> _Words:
+def words_of(holders: tuple[type[FleetModel], ...]) -> Words:
     """Return the keys of the attributes of `holders`, outermost first, and of all mappings in them."""
     keys: dict[str, str] = {}
     for holder in (*reversed(holders), NetworkConfig):
@@ -55,7 +58,7 @@ def _words(holders: tuple[type[FleetModel], ...]) -> _Words:
                     keys.setdefault(attribute, key)
     changed = {attribute: key for attribute, key in keys.items() if attribute != key}
     names = sorted(filter(_is_name, changed), key=len, reverse=True)
-    return _Words(changed, re.compile(rf"\b({'|'.join(names)})\b"))
+    return Words(changed, re.compile(rf"\b({'|'.join(names)})\b"))
 
 
 def _is_name(attribute: str) -> bool:
