@@ -48,7 +48,7 @@ def test_a_quota_that_is_too_small_is_reported_with_the_command_for_an_increase(
         DesiredValue=float(given["--desired-value"]),
     )
     again = check(text, "--json", "--only", "quotas").only("quota ml.trn1.32xlarge for cluster usage")
-    assert again["remedy"] == "an increase to 6 is already requested: wait until AWS grants it"
+    assert again["remedy"] == "an increase to 6 instances is already requested: wait until AWS grants it"
 
 
 def test_usage_by_others_counts(check: Check, aws: LocalAws):
