@@ -50,9 +50,12 @@ def test_a_second_fleet_is_reported_what_the_first_has(
     second.write_text(text.replace("ml-cluster:", "ml-second:"), encoding="utf-8")
     assert main(["check", str(second), "--only", "quotas"]) == 1
     reported = capsys.readouterr().out
-    assert "requires 4 instances, and 4 instances are already in use; the quota `ml.trn1.32xlarge for cluster usage`" in reported
-    assert "requires 5 instances, and 5 instances are already in use; the quota `Total number of instances allowed across" in reported
-    assert "requires 4,800 GiB, and 4,800 GiB are already in use; the quota `Lustre Persistent_2 storage capacity`" in reported
+    for need, quota in (
+        ("4 instances", "ml.trn1.32xlarge for cluster usage`"),
+        ("5 instances", "Total number of instances allowed across"),
+        ("4,800 GiB", "Lustre Persistent_2 storage capacity`"),
+    ):
+        assert f"requires {need}, and {need} are already in use; the quota `{quota}" in reported
     for thing in ("EC2-VPC Elastic IPs", "Internet gateways per Region", "NAT gateways per Availability Zone"):
         assert f"network requires 1, and 1 is already in use; the quota `{thing}`" in reported
     assert "network requires 1, and 2 are already in use; the quota `VPCs per Region`" in reported
