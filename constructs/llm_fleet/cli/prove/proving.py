@@ -6,7 +6,7 @@ import json
 import secrets
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import chain
@@ -14,14 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from llm_fleet.catalog.assumptions import Assumption, assumptions
-from llm_fleet.catalog.experiments import Call, experiments
+from llm_fleet.catalog.experiments import Call, Request, experiments
 from llm_fleet.cli.clients import AwsClients, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.plan.stack_templates import DeployedStacks, StackTemplate, synthesize, synthesized_stacks
 from llm_fleet.cli.prove.experiment import Experimenter, Outcome, Verdict
 from llm_fleet.cli.prove.listing import announce, print_claims, print_result
-from llm_fleet.cli.prove.report import Run, report_of
-from llm_fleet.cli.prove.report_page import page
-from llm_fleet.cli.prove.stack_proofs import stack_experiments
+from llm_fleet.cli.prove.report import Run, page, report_of
 from llm_fleet.cli.prove.undo_journal import UndoJournal, interrupted_runs
 from llm_fleet.cli.screen import counted, plain_line, progress
 from llm_fleet.cli.verb import ExitCode, refuse
@@ -143,8 +141,62 @@ def _experiments(
         raise AwsRefusal([deployed.refused], subject="the deployed stacks")
     return {
         **{one.id: made[one.id] for one in claims if one.id in made},
-        **dict(stack_experiments(stacks, deployed.found)),
+        **dict(_stack_experiments(stacks, deployed.found)),
     }
+
+
+def _stack_experiments(
+    stacks: Iterable[StackTemplate], deployed: Collection[str]
+) -> Iterator[tuple[str, tuple[Call, ...]]]:
+    """Yield a name and the calls for each stack.
+
+    A change set for a stack of its own name is created, read and deleted; it is never executed. Two kinds of stacks are
+    only validated: those in `deployed`, because CloudFormation rejects a change set with names in use, and those
+    that import values, because it requires the exports when it creates the change set. The template is in a bucket: a
+    request has at most 51,200 bytes of template.
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html (2026-11)
+    """
+    for number, stack in enumerate(stacks):
+        if stack.file is not None:
+            plan = not stack.imports and stack.name not in deployed
+            yield f"stack {stack.name}", tuple(_calls(stack.file, f"<run>-{number}", plan=plan))
+
+
+def _calls(file: Path, own_name: str, *, plan: bool) -> Iterator[Call]:
+    # One bucket for each stack: S3 may reject the name of a bucket that was just deleted.
+    bucket = {"Bucket": f"{own_name}-<account>"}
+    key = {**bucket, "Key": file.name}
+    address = {"TemplateURL": f"https://{own_name}-<account>.s3.<region>.<dns_suffix>/{file.name}"}
+    yield Call(
+        call="s3:CreateBucket", arguments=bucket, setup=True, undo=Request(call="s3:DeleteBucket", arguments=bucket)
+    )
+    yield Call(
+        call="s3:PutObject",
+        arguments={**key, "Body": file.read_text(encoding="utf-8")},
+        setup=True,
+        undo=Request(call="s3:DeleteObject", arguments=key),
+    )
+    yield Call(call="cloudformation:ValidateTemplate", arguments=address)
+    if plan:
+        yield from _planned(own_name, address)
+
+
+def _planned(own_name: str, address: Mapping[str, str]) -> Iterator[Call]:
+    stack = {"StackName": own_name}
+    change_set = {**stack, "ChangeSetName": own_name}
+    yield Call(
+        call="cloudformation:CreateChangeSet",
+        arguments={
+            **change_set,
+            **address,
+            "ChangeSetType": "CREATE",
+            "Capabilities": ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+        },
+        wait=Request(call="cloudformation:change_set_create_complete", arguments=change_set),
+        undo=Request(call="cloudformation:DeleteStack", arguments=stack),
+        undo_wait=Request(call="cloudformation:stack_delete_complete", arguments=stack),
+    )
+    yield Call(call="cloudformation:DescribeChangeSet", arguments=change_set, answer="length(Changes)")
 
 
 def _confirm(yes: bool) -> None:
