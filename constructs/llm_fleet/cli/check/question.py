@@ -112,8 +112,31 @@ _PARALLELCLUSTER = "parallelcluster:cluster-name"
 
 
 def own_ids(account: Account, fleet: "Fleet") -> frozenset[str]:
-    """Return the physical ids of all resources of the fleet's stacks; none of a stack that does not exist."""
-    return frozenset(thing for stack in _stacks(fleet) for thing in _ids_of(account, stack))
+    """Return the physical ids of all resources of the fleet's stacks; none of a stack that does not exist.
+
+    As soon as one exists, with the existing subnets and security group in which the fleet's nodes are, but without an
+    existing VPC: it has resources of others, too.
+    """
+    created = frozenset(thing for stack in _stacks(fleet) for thing in _ids_of(account, stack))
+    return created | _used_by_nodes(fleet) if created else created
+
+
+def _used_by_nodes(fleet: "Fleet") -> frozenset[str]:
+    """Return the security group of an existing network; with `existing`, also the subnets, which only it uses."""
+    network = fleet.network
+    if network is None:
+        return frozenset()
+    group, parts = network.existing_security_group, network.existing
+    subnets = (*parts.subnets.values(), *parts.database_subnets) if parts is not None else ()
+    return frozenset((*subnets, *([group[0]] if group is not None else ())))
+
+
+def is_in(own: frozenset[str], thing: Mapping[str, Any]) -> bool:
+    """Return whether an instance, interface or gateway of EC2 is one of `own_ids`, or in a VPC, subnet or group of it."""
+    groups = thing.get("Groups") or thing.get("SecurityGroups") or ()
+    places = [*(group["GroupId"] for group in groups), *(one["VpcId"] for one in thing.get("Attachments", ()))]
+    named = ("VpcId", "SubnetId", "NatGatewayId", "InternetGatewayId")
+    return not own.isdisjoint([*places, *(thing[name] for name in named if name in thing)])
 
 
 def is_of_parallelcluster(tags: Iterable[Mapping[str, str]], fleet: "Fleet") -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from llm_fleet.catalog.aws_api import ServiceQuota, machine_quota, named_quota, vcpu_quota, warm_pool_quota
 from llm_fleet.catalog.ec2_instances import ec2_instance
-from llm_fleet.cli.check.question import Account, Answer, Question, Topic, is_of_parallelcluster, own_ids
+from llm_fleet.cli.check.question import Account, Answer, Question, Topic, is_in, is_of_parallelcluster, own_ids
 from llm_fleet.cli.clients import AwsRefusal
 from llm_fleet.fleet_file.check_network import address_plan
 from llm_fleet.fleet_file.fleet import Fleet, NetworkConfig
@@ -82,7 +82,7 @@ def _usage_vcpus(account: Account, fleet: Fleet) -> Counter[str]:
         for instance in reservation["Instances"]:
             lives = instance["State"]["Name"] in _LIVING
             lifecycle = instance.get("InstanceLifecycle")
-            if not lives or lifecycle == "capacity-block" or instance.get("VpcId") in own:
+            if not lives or lifecycle == "capacity-block" or is_in(own, instance):
                 continue
             quota = vcpu_quota(instance["InstanceType"], spot=lifecycle == "spot")
             facts = ec2_instance(instance["InstanceType"])
@@ -99,20 +99,20 @@ def _vpcs(account: Account, fleet: Fleet) -> float:
 def _gateways(account: Account, fleet: Fleet) -> float:
     own = own_ids(account, fleet)
     gateways = account.ask("ec2", "describe_internet_gateways")["InternetGateways"]
-    return sum(not any(one["VpcId"] in own for one in gateway.get("Attachments", ())) for gateway in gateways)
+    return sum(not is_in(own, gateway) for gateway in gateways)
 
 
 def _nat_gateways(account: Account, fleet: Fleet) -> float:
     own = own_ids(account, fleet)
     gateways = account.ask("ec2", "describe_nat_gateways")["NatGateways"]
-    others = [one for one in gateways if one["State"] not in _GONE and one["VpcId"] not in own]
+    others = [one for one in gateways if one["State"] not in _GONE and not is_in(own, one)]
     return _in_fullest_zone(account, fleet, others)
 
 
 def _usage_interfaces(account: Account, fleet: Fleet) -> float:
     own = own_ids(account, fleet)
     interfaces = account.ask("ec2", "describe_network_interfaces")["NetworkInterfaces"]
-    return _in_fullest_zone(account, fleet, [one for one in interfaces if one.get("VpcId") not in own])
+    return _in_fullest_zone(account, fleet, [one for one in interfaces if not is_in(own, one)])
 
 
 def _in_fullest_zone(account: Account, fleet: Fleet, things: Iterable[Mapping[str, Any]]) -> float:
