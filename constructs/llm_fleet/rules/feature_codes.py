@@ -257,6 +257,8 @@ class CheckCode(AnyCode):
     FILE_SYSTEM_ZONE = "LF1047", "an existing file system in another AZ or VPC"
     FILE_SYSTEM_OTHER = "LF1048", "an existing file system that is not what the fleet file says"
 
+    KEY = "LF1060", "a KMS key that the fleet cannot use"
+
     IMAGE_STATE = "LF1049", "a custom image that does not exist, is not ready, or does not suit the nodes"
     IMAGE_AGE = "LF1050", "an image that is older than a feature that the fleet requires"
     IMAGE_PARAMETER = "LF1051", "a release of an image that AWS does not publish in this region"

@@ -181,6 +181,24 @@ def test_an_image_of_another_account_is_reported(check: Check):
     assert any("HyperPod supports only images of the cluster's account" in message for message in messages)
 
 
+@pytest.mark.parametrize("place", ["storage.key", "network.existing.key"])
+def test_a_key_must_be_enabled_before_the_deployment(check: Check, aws: LocalAws, place: str):
+    kms = aws.client("kms")
+    made = kms.create_key()["KeyMetadata"]
+    text = TRN1.replace("clusters:", f"storage: {{key: {made['Arn']}}}\nclusters:")
+    if place.startswith("network"):
+        text = TRN1.replace("usw2-az4}", f"usw2-az4, existing: {{vpc: vpc-0123456789abcdef0, key: {made['Arn']}}}}}")
+    question, words = f"KMS key {made['Arn']}", ("--json", "--only", place.partition(".")[0])
+    assert check(text, *words).rows[question]["verdict"] == "good"
+    kms.schedule_key_deletion(KeyId=made["KeyId"])
+    problem = check(text, *words).only(question)
+    assert (problem["code"], problem["where"]) == ("LF1060", place)
+    assert f"cancel-key-deletion --key-id {made['KeyId']} --region us-west-2" in problem["remedy"]
+    missing = "00000000-0000-0000-0000-000000000000"
+    problem = check(text.replace(made["KeyId"], missing), *words).only(question.replace(made["KeyId"], missing))
+    assert "does not exist" in problem["message"]
+
+
 _SERVICE = """
 fleet: chat
 region: us-west-2

@@ -13,6 +13,7 @@ CASES = [
     *cases.RESERVATIONS,
     *cases.BUCKETS,
     *cases.FILE_SYSTEMS,
+    *cases.KEYS,
     *cases.IMAGES,
     *cases.MODELS,
     *network_cases.SUBNETS,

@@ -132,7 +132,7 @@ def _used_by_nodes(fleet: "Fleet") -> frozenset[str]:
 
 
 def is_in(own: frozenset[str], thing: Mapping[str, Any]) -> bool:
-    """Return whether an instance, interface or gateway of EC2 is one of `own_ids`, or in a VPC, subnet or group of it."""
+    """Return whether an instance, interface or gateway is one of `own`, or in a VPC, subnet or group of it."""
     groups = thing.get("Groups") or thing.get("SecurityGroups") or ()
     places = [*(group["GroupId"] for group in groups), *(one["VpcId"] for one in thing.get("Attachments", ()))]
     named = ("VpcId", "SubnetId", "NatGatewayId", "InternetGatewayId")

@@ -18,9 +18,11 @@ from llm_fleet.rules.account.existing_resources import (
     check_file_system,
     check_new_bucket,
 )
+from llm_fleet.rules.account.keys import ExistingKey, check_key
 from llm_fleet.rules.account.subnets import check_ports
 from llm_fleet.rules.feature_codes import CheckCode, CommandCode
 from llm_fleet.rules.problem import PathPart, Problem
+from llm_fleet.spec.references import KEY, Key
 
 _S3 = "s3://"
 _REGION = "x-amz-bucket-region"
@@ -149,7 +151,7 @@ def _ask_new_bucket(fleet: Fleet, name: str, path: tuple[PathPart, ...], account
 
 
 def questions(fleet: Fleet) -> Iterator[Question]:
-    """Yield the checks of existing file systems and buckets, and of the names of new buckets."""
+    """Yield the checks of existing file systems, buckets and KMS keys, and of the names of new buckets."""
     for file_system_id, reported, let_in in _existing(fleet):
         yield Question(
             Topic.STORAGE, f"file system {file_system_id}", partial(_ask_file_system, fleet, file_system_id, reported)
@@ -161,6 +163,33 @@ def questions(fleet: Fleet) -> Iterator[Question]:
                 partial(_ask_ports, fleet, file_system_id, reported, let_in),
             )
     yield from questions_of_buckets(fleet)
+    yield from questions_of_keys(fleet)
+
+
+def questions_of_keys(fleet: Fleet) -> Iterator[Question]:
+    """Yield the checks of the KMS keys of storage and network, each with its first place in the fleet file."""
+    network, storage = fleet.network, fleet.storage
+    parts = network.existing if network is not None else None
+    places: dict[tuple[PathPart, ...], Key | None] = {
+        ("storage", "key"): storage.encryption_key,
+        ("network", "existing", "key"): parts.encryption_key if parts is not None else None,
+        **{("storage", "buckets", name, "key"): bucket.encryption_key for name, bucket in storage.buckets.items()},
+    }
+    first = {KEY.name_of(key): place for place, key in reversed(places.items()) if key is not None}
+    for arn, place in first.items():
+        topic = Topic(place[0])
+        yield Question(topic, f"KMS key {arn}", partial(_ask_key, arn, place))
+
+
+def _ask_key(arn: str, place: tuple[PathPart, ...], account: Account) -> Answer:
+    here = arn.split(":")[3] == account.region  # KMS in one Region does not describe the keys of another.
+    found = account.find("kms", "describe_key", KeyId=arn).get("KeyMetadata") if here else None
+    key = None
+    if found:  # CreateKey's defaults. Source: model botocore kms CreateKeyRequest
+        usage, spec = found.get("KeyUsage", "ENCRYPT_DECRYPT"), found.get("KeySpec", "SYMMETRIC_DEFAULT")
+        key = ExistingKey(state=found["KeyState"], usage=usage, spec=spec)
+    problems = check_key(arn, key, region=account.region, path=place)
+    return Answer(detail=key.state if key is not None else "cannot be used", problems=problems)
 
 
 def _existing(fleet: Fleet) -> Iterator[tuple[str, ReportedFileSystem, str | None]]:
