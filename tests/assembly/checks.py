@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from llm_fleet.catalog.aws_api import create_only
+from llm_fleet.rules.network_layout import ANYWHERE
 from llm_fleet_local.aws.resources.schemas import create_only_paths, schema_of, values_at
 from tests.assembly.assembly import Assembly, Json, Resource
 from tests.assembly.silent_errors import SILENT_CHECKS
@@ -62,10 +63,11 @@ def _rule(assembly: Assembly, stack: str, group: Any, direction: str, rule: Json
 def ways_out_lost(assembly: Assembly) -> list[str]:
     """Return each security group whose default outbound rule for all traffic CloudFormation removes.
 
-    This includes existing groups: it is unknown whether they have such a rule, so none is added to them.
+    This includes existing groups, of which it is unknown whether they have such a rule, except a retained group of
+    llm-fleet: it gets rules for both halves of all addresses.
     Source: assumption cloudformation-egress-removes-everything-out
     """
-    open_to_all, additional = set[str](), defaultdict[str, list[str]](list)
+    open_to_all, in_halves, additional = set[str](), set[str](), defaultdict[str, list[str]](list)
     for resource in assembly.resources:
         for rule in _rules(assembly, resource):
             group, direction, peer, protocol, *_ = json.loads(rule)
@@ -73,7 +75,9 @@ def ways_out_lost(assembly: Assembly) -> list[str]:
                 open_to_all.add(group)
             elif resource.type == "AWS::EC2::SecurityGroupEgress":
                 additional[group].append(resource.place)
-    lost = [group for group in additional if group in open_to_all or group not in assembly.by_place]
+                in_halves.update([group] if peer in ANYWHERE else [])
+    unknown = additional.keys() - assembly.by_place.keys() - in_halves
+    lost = [group for group in additional if group in open_to_all | unknown]
     return [f"{group}: {', '.join(additional[group])}" for group in sorted(lost)]
 
 

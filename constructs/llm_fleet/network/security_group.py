@@ -12,6 +12,7 @@ from constructs import Construct, DependencyGroup, IConstruct, IDependable
 from llm_fleet.acknowledge import acknowledge
 from llm_fleet.references import hold
 from llm_fleet.rules.codes import Code
+from llm_fleet.rules.network_layout import ANYWHERE
 from llm_fleet.rules.problem import Problem, is_unresolved, raise_problems
 
 
@@ -148,14 +149,8 @@ def _key(group: ec2.ISecurityGroup) -> str:
     return group.node.addr[-8:] if is_unresolved(group.security_group_id) else group.security_group_id
 
 
-_ANYWHERE = {"AnywhereEgressLower": "0.0.0.0/1", "AnywhereEgressUpper": "128.0.0.0/1"}
-"""All addresses in two halves. CloudFormation treats one rule for `0.0.0.0/0` as the default rule of EC2, and removes
-it as soon as any stack adds another outbound rule, e.g. one to a file system.
-assumption: cloudformation-egress-removes-everything-out"""
-
-
 def _open_anywhere(scope: Construct, group_id: str, ports: PortRange) -> None:
-    for half, cidr in _ANYWHERE.items():
+    for half, cidr in zip(("AnywhereEgressLower", "AnywhereEgressUpper"), ANYWHERE, strict=True):
         ec2.CfnSecurityGroupEgress(
             scope,
             half,

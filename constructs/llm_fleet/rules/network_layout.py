@@ -50,6 +50,12 @@ def check_zones(availability_zone_ids: Sequence[str], *, region: str | None = No
         )
 
 
+ANYWHERE = ("0.0.0.0/1", "128.0.0.0/1")
+"""All addresses in two halves. CloudFormation treats one rule for `0.0.0.0/0` as the default rule of EC2, and removes
+it as soon as any stack adds another outbound rule, e.g. one to a file system.
+assumption: cloudformation-egress-removes-everything-out"""
+
+
 def _check_zone(index: int, zone: str, region: str | None) -> Iterator[Problem]:
     path = ("availability_zone_ids", index)
     prefix = az_id_prefix(zone)

@@ -110,9 +110,9 @@ def test_existing_rules_are_reported_unless_the_fleets_stacks_created_them(
     text = network.fleet.replace("mount_name:", f"security_group: {network.server}, mount_name:")
 
     def row() -> dict[str, Any]:
-        return check(text, "--json", "--only", "network").rows["ingress rules to add"]
+        return check(text, "--json", "--only", "network").rows["security group rules to add"]
 
-    assert (row()["verdict"], row()["detail"]) == ("good", "4 ingress rules for 2 security groups")
+    assert (row()["verdict"], row()["detail"]) == ("good", "4 rules for 2 security groups")
     one = {"GroupId": network.server, "SourceSecurityGroupId": network.group, "IpProtocol": "tcp"}
     rule = {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": one | {"FromPort": 988, "ToPort": 988}}
     cloudformation.create_stack(
@@ -134,7 +134,7 @@ def test_existing_rules_are_reported_unless_the_fleets_stacks_created_them(
     assert (problem["code"], problem["where"]) == ("LF1056", "storage.fsx.existing.security_group")
     assert problem["remedy"] == "remove `security_group`: the rules exist already"
     left_out = check(network.fleet, "--json", "--only", "network", "--only", "storage")
-    assert "ingress rules to add" not in left_out.rows
+    assert "security group rules to add" not in left_out.rows
     assert left_out.rows[f"ports of {network.fsx}"]["verdict"] == "good"
 
 

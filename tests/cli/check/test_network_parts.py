@@ -1,6 +1,7 @@
 """What prevents the missing parts of a network in its existing VPC, and nothing after the deployment."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ clusters:
       controller: {{role: controller, type: ml.m5.xlarge, count: 1}}
       trn1: {{role: compute, type: ml.trn1.32xlarge, count: 4, partition: trn1}}
 """
+_HTTPS = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443}
 _QUESTION = "missing parts of "
 
 
@@ -68,6 +70,26 @@ def test_a_vpc_with_other_addresses_or_without_its_gateway_is_reported(check: Ch
         ("network.compute_cidr", "10.2.0.0/16"),
         ("network.existing.internet_gateway", "igw-0123456789abcdef0"),
     ]
+
+
+@pytest.mark.parametrize(("internet", "ports"), [("shared-nat", {"IpProtocol": "-1"}), ("none", _HTTPS)])
+def test_outbound_rules_that_the_group_has_already_are_reported(
+    check: Check, parts: Parts, aws: LocalAws, internet: str, ports: dict[str, Any]
+):
+    text, question = (
+        parts.fleet.replace("  existing:", f"  internet: {internet}\n  existing:"),
+        "security group rules to add",
+    )
+    row = check(text, "--json", "--only", "network").rows[question]
+    assert (row["verdict"], row["detail"]) == ("good", "2 rules for 1 security groups")
+    rule = [{**ports, "IpRanges": [{"CidrIp": "128.0.0.0/1"}]}]
+    aws.client("ec2").authorize_security_group_egress(GroupId=parts.group, IpPermissions=rule)
+    try:
+        problem = check(text, "--json", "--only", "network").only(question)
+    finally:
+        aws.client("ec2").revoke_security_group_egress(GroupId=parts.group, IpPermissions=rule)
+    assert (problem["code"], problem["where"]) == ("LF1056", "network.existing.security_group")
+    assert f"revoke-security-group-egress --group-id {parts.group}" in problem["remedy"]
 
 
 def test_a_vpc_that_does_not_exist_is_reported(check: Check, parts: Parts):

@@ -225,6 +225,19 @@ _NEW = [
 ]
 
 
+_KEPT = ("network", "existing", "security_group")
+_OUT = [
+    NewRule(group_id="kept", peer_id=half, protocol="-1", path=_KEPT, egress=True)
+    for half in ("0.0.0.0/1", "128.0.0.0/1")
+]
+
+
+def out(cidr: str, **changed: Any) -> dict[str, Any]:
+    """An egress rule to addresses."""
+    rule = {**there("kept", "", egress=True), "ReferencedGroupInfo": {}, "CidrIpv4": cidr}
+    return {**rule, **changed}
+
+
 def new(*rules: dict[str, Any]) -> list[Problem]:
     return check_new_rules(_NEW, rules, region=REGION)
 
@@ -256,6 +269,18 @@ NEW_RULES = [
         CheckCode.RULE_EXISTS,
         "1 exist already",
         "revoke-security-group-ingress --group-id n --security-group-rule-ids sgr-n-s",
+    ),
+    Case(
+        "other rules of a retained group",
+        check_new_rules(_OUT, [out("0.0.0.0/0"), out("0.0.0.0/1", IsEgress=False)], region=REGION),
+    ),
+    Case(
+        "rules of a retained group, which must be named",
+        check_new_rules(_OUT, [out("0.0.0.0/1"), out("128.0.0.0/1")], region=REGION),
+        CheckCode.RULE_EXISTS,
+        "2 exist already",
+        "from kept to 0.0.0.0/1",
+        "revoke-security-group-egress --group-id kept",
     ),
     Case(
         "a group's own, which has no key to leave out",

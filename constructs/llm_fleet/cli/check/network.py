@@ -1,6 +1,7 @@
 """Checks an existing network: subnets, routes and endpoints, security groups."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, permutations
 from typing import Any
@@ -28,6 +29,7 @@ from llm_fleet.rules.account.subnets import (
     no_such,
 )
 from llm_fleet.rules.network import interface_endpoints
+from llm_fleet.rules.network_layout import ANYWHERE
 from llm_fleet.rules.problem import PathPart, Problem
 from llm_fleet.rules.terms import EndpointFeature, InternetAccess
 from llm_fleet.spec.network import ExistingNetworkSpec
@@ -52,9 +54,25 @@ def security_group(account: Account, group_id: str) -> SecurityGroup | None:
 
 
 def new_rules(fleet: Fleet) -> list[NewRule]:
-    """Return the ingress rules that the deployment adds to existing security groups, without duplicates."""
-    found = (*_of_file_systems(fleet), *_of_accounting(fleet), *_of_groups(fleet))
-    return list({(one.group_id, one.peer_id, one.protocol, one.ports): one for one in reversed(found)}.values())[::-1]
+    """Return the rules that the deployment adds to existing security groups, without duplicates."""
+    ingress = (*_of_file_systems(fleet), *_of_accounting(fleet), *_of_groups(fleet))
+    found = (*ingress, *_of_retained(fleet, ingress))
+    return list({replace(one, path=()): one for one in reversed(found)}.values())[::-1]
+
+
+def _of_retained(fleet: Fleet, ingress: Sequence[NewRule]) -> Iterator[NewRule]:
+    """Yield the egress rules of `network.existing.security_group`; a group in `network.vpc` gets none."""
+    existing = fleet.network.existing if fleet.network is not None else None
+    if fleet.network is None or existing is None or existing.security_group is None:
+        return
+    group, https = existing.security_group, fleet.network.internet is InternetAccess.NONE
+    protocol, ports = ("tcp", (_HTTPS, _HTTPS)) if https else _ALL
+    path = ("network", "existing", "security_group")
+    for half in ANYWHERE:
+        yield NewRule(group_id=group, peer_id=half, protocol=protocol, ports=ports, path=path, egress=True)
+    for one in ingress:
+        if one.peer_id == group:
+            yield replace(one, group_id=group, peer_id=one.group_id, egress=True)
 
 
 def _of_file_systems(fleet: Fleet) -> Iterator[NewRule]:
@@ -270,7 +288,7 @@ def questions(fleet: Fleet) -> Iterator[Question]:
         yield Question(Topic.NETWORK, f"EFA rules of {group_id}", ask)
 
     if new := new_rules(fleet):
-        yield Question(Topic.NETWORK, "ingress rules to add", partial(_ask_new_rules, fleet, new))
+        yield Question(Topic.NETWORK, "security group rules to add", partial(_ask_new_rules, fleet, new))
 
 
 def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> Answer:
@@ -279,7 +297,7 @@ def _ask_new_rules(fleet: Fleet, new: Sequence[NewRule], account: Account) -> An
     filters = [{"Name": "group-id", "Values": groups}]
     there = account.ask("ec2", "describe_security_group_rules", Filters=filters)["SecurityGroupRules"]
     others = [rule for rule in there if rule["SecurityGroupRuleId"] not in own]
-    detail = f"{len(new)} ingress rules for {len(groups)} security groups"
+    detail = f"{len(new)} rules for {len(groups)} security groups"
     return Answer(detail=detail, problems=check_new_rules(new, others, region=account.region))
 
 

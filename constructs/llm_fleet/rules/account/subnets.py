@@ -202,25 +202,32 @@ class SecurityGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRule:
-    """An ingress rule between two existing security groups that the deployment creates."""
+    """A rule of an existing security group that the deployment creates."""
 
     group_id: str
     """The security group that has the rule."""
     peer_id: str
-    """The source security group."""
+    """The source security group; of an egress rule the destination, a security group or a CIDR block."""
     protocol: str
     """`tcp`, `udp`, or `-1` for all traffic."""
     ports: tuple[int, int] | None = None
     """The first and the last port; `None` for all traffic."""
     path: tuple[PathPart, ...] = ()
     """The key of the fleet file that requires it."""
+    egress: bool = False
+
+    @property
+    def side(self) -> str:
+        """`ingress` or `egress`, as in commands of the AWS CLI."""
+        return "egress" if self.egress else "ingress"
 
     def is_that(self, rule: Mapping[str, Any]) -> bool:
         """Return whether EC2's `SecurityGroupRule` is the same rule, of which EC2 rejects a duplicate."""
         ports = None if rule["IpProtocol"] == _ALL else (rule["FromPort"], rule["ToPort"])
-        return not rule["IsEgress"] and (self.group_id, self.peer_id, self.protocol, self.ports) == (
+        return (self.egress, self.group_id, self.peer_id, self.protocol, self.ports) == (
+            rule["IsEgress"],
             rule["GroupId"],
-            rule.get("ReferencedGroupInfo", {}).get("GroupId"),
+            rule.get("ReferencedGroupInfo", {}).get("GroupId") or rule.get("CidrIpv4"),
             rule["IpProtocol"],
             ports,
         )
@@ -238,16 +245,17 @@ def check_new_rules(new: Sequence[NewRule], rules: Sequence[Mapping[str, Any]], 
         if not there:
             continue
         first, rule = there[0]
-        all_there = len(there) == len(requested) and path[-1] == "security_group"
+        all_there = len(there) == len(requested) and path[-1] == "security_group" and path[0] != "network"
+        ways = (first.group_id, first.peer_id) if first.egress else (first.peer_id, first.group_id)
         revoke = (
-            f"`aws ec2 revoke-security-group-ingress --group-id {first.group_id} --security-group-rule-ids "
+            f"`aws ec2 revoke-security-group-{first.side} --group-id {first.group_id} --security-group-rule-ids "
             f"{rule['SecurityGroupRuleId']} --region {region}`"
         )
         yield Problem(
             code=CheckCode.RULE_EXISTS,
             path=path,
             message=f"of the {len(requested)} security group rules that the deployment creates for this, {len(there)} "
-            f"exist already, e.g. {rule['SecurityGroupRuleId']}, from {first.peer_id} to {first.group_id}"
+            f"exist already, e.g. {rule['SecurityGroupRuleId']}, from {ways[0]} to {ways[1]}"
             ". EC2 rejects a duplicate rule (InvalidPermission.Duplicate), and the deployment fails",
             value=first.group_id,
             remedy="remove `security_group`: the rules exist already"
