@@ -92,6 +92,18 @@ def test_outbound_rules_that_the_group_has_already_are_reported(
     assert f"revoke-security-group-egress --group-id {parts.group}" in problem["remedy"]
 
 
+def test_a_vpc_without_dns_is_reported(check: Check, parts: Parts, aws: LocalAws):
+    attributes = {"EnableDnsSupport": "enable-dns-support", "EnableDnsHostnames": "enable-dns-hostnames"}
+    for name, option in attributes.items():
+        aws.client("ec2").modify_vpc_attribute(VpcId=parts.vpc, **{name: {"Value": False}})
+        try:
+            problem = check(parts.fleet, "--json", "--only", "network").only(f"{_QUESTION}{parts.vpc}")
+        finally:
+            aws.client("ec2").modify_vpc_attribute(VpcId=parts.vpc, **{name: {"Value": True}})
+        assert (problem["code"], problem["where"], problem["given"]) == ("LF1059", "network.existing.vpc", parts.vpc)
+        assert f"modify-vpc-attribute --vpc-id {parts.vpc} --{option} --region" in problem["remedy"]
+
+
 def test_a_vpc_that_does_not_exist_is_reported(check: Check, parts: Parts):
     checked = check(parts.fleet.replace(parts.vpc, "vpc-0123456789abcdef9"), "--json", "--only", "network")
     (problem,) = checked.rows[f"{_QUESTION}vpc-0123456789abcdef9"]["problems"]
@@ -126,6 +138,7 @@ def test_each_obstacle_is_reported_with_its_command(check: Check, parts: Parts, 
     remedies = [one["remedy"] for one in problems]
     assert f"internet_gateway: {gateway}" in remedies[0]
     assert f"disassociate-route-table --association-id {association} --region us-west-2" in remedies[1]
+    assert "lose the routes to the internet" in remedies[1]
     assert f"delete-vpc-endpoints --vpc-endpoint-ids {endpoint}" in remedies[2]
 
     named = parts.fleet.replace("    vpc:", f"    internet_gateway: {gateway}\n    vpc:")

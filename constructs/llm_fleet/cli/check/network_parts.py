@@ -97,7 +97,8 @@ def _associations(account: Account, existing: ExistingParts, own: Collection[str
                     "route table",
                     table["RouteTableId"],
                     f"run `aws ec2 disassociate-route-table --association-id {one['RouteTableAssociationId']} "
-                    f"--region {account.region}`",
+                    f"--region {account.region}` shortly before the deployment: until it has finished, the subnet uses "
+                    "the main route table, and its instances lose the routes to the internet and to gateway endpoints",
                     "subnets",
                 )
 
@@ -105,11 +106,13 @@ def _associations(account: Account, existing: ExistingParts, own: Collection[str
 def _endpoints(
     account: Account, fleet: Fleet, network: NetworkConfig, existing: ExistingParts, own: Collection[str]
 ) -> Iterator[Problem]:
-    """A second endpoint of a service cannot have private DNS names in a VPC.
+    """A second endpoint of a service cannot have private DNS names in a VPC, and none can without DNS in the VPC.
 
     Source: document https://docs.aws.amazon.com/vpc/latest/privatelink/create-interface-endpoint.html
     """
     needed = interface_endpoints(network.internet, endpoint_features(fleet), network.endpoints)
+    if needed:
+        yield from _dns(account, existing)
     for one in _of_vpc(account, "describe_vpc_endpoints", existing)["VpcEndpoints"]:
         name, id = str(one["ServiceName"]).partition(f".{account.region}.")[2], one["VpcEndpointId"]
         ended = one["State"].lower() in _ENDED
@@ -118,6 +121,19 @@ def _endpoints(
                 f"{existing.vpc} has the endpoint {id} of {name} with private DNS names, and cannot have another one",
                 id,
                 f"run `aws ec2 delete-vpc-endpoints --vpc-endpoint-ids {id} --region {account.region}`",
+            )
+
+
+def _dns(account: Account, existing: ExistingParts) -> Iterator[Problem]:
+    for name, option in (("EnableDnsSupport", "enable-dns-support"), ("EnableDnsHostnames", "enable-dns-hostnames")):
+        requested = name[0].lower() + name[1:]
+        reported = account.ask("ec2", "describe_vpc_attribute", VpcId=existing.vpc, Attribute=requested)
+        if not reported[name]["Value"]:
+            yield _problem(
+                f"{existing.vpc} has {requested} switched off, and EC2 then rejects endpoints with private DNS names",
+                existing.vpc,
+                f"run `aws ec2 modify-vpc-attribute --vpc-id {existing.vpc} --{option} --region {account.region}`",
+                "vpc",
             )
 
 
