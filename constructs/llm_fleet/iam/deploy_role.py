@@ -20,6 +20,7 @@ from llm_fleet.rules.deploy_role import (
     check_count,
     check_issuer,
     check_own_names,
+    check_provider,
     check_repository,
     check_subject,
 )
@@ -83,6 +84,7 @@ class DeployRole(Construct):
         raise_problems(
             [
                 *check_issuer(issuer),
+                *(check_provider(provider.oidc_provider_arn, issuer) if provider is not None else ()),
                 *check_repository(repository, wildcards=wildcards),
                 *check_subject(environment, branch, wildcards=wildcards),
                 *check_boundary(permissions_boundary),

@@ -59,7 +59,27 @@ def check_issuer(issuer: str) -> Iterator[Problem]:
             allowed=f"`{deploy_facts().issuer}`; `{deploy_facts().issuer}/ENTERPRISE`; "
             "`https://token.actions.SUBDOMAIN.ghe.com`",
             remedy="remove `issuer` for github.com; write the second for an enterprise with its own issuer, and the "
-            "third for GitHub Enterprise Cloud with data residency",
+            "third for GitHub Enterprise Cloud with data residency (GHE.com). GitHub Enterprise Server, with an issuer "
+            "`https://HOST/_services/token`, is not supported",
+        )
+
+
+@rule
+def check_provider(arn: str, issuer: str) -> Iterator[Problem]:
+    """Return a problem when the OIDC provider with that ARN is for another issuer: no job could assume the role.
+
+    Source: document https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_create_oidc.html
+    """
+    name = issuer.removeprefix("https://")
+    if not is_unresolved(arn) and not is_unresolved(issuer) and arn.partition(":oidc-provider/")[2] != name:
+        yield Problem(
+            code=DeployCode.ISSUER,
+            path=("provider",),
+            message="`provider` is not the OIDC provider of `issuer`, so no job could assume the role",
+            value=arn,
+            allowed=f"an ARN that ends with `:oidc-provider/{name}`",
+            remedy="set `issuer` to the URL of this provider, or `provider` to that of the issuer: `aws iam "
+            "list-open-id-connect-providers` lists them",
         )
 
 
