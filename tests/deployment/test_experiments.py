@@ -16,12 +16,12 @@ from llm_fleet.cli.prove.experiment import Experimenter, Outcome
 from llm_fleet.cli.prove.undo_journal import UndoJournal
 from llm_fleet.rules.feature_codes import CommandCode
 from llm_fleet_local.aws.client import LocalAws
+from tests.deployment.what_is_there import what_is_there
 
 _NOT_EMULATED = {
-    "fsx-ids-have-17-digits": "FileSystems is empty",
+    "fsx-ids-have-17-digits": "length(FileSystems) is empty",
     "logs-any-of-several-terms": "NotImplemented",
     "p6e-gb200-has-local-disks": "InvalidInstanceType",
-    "parallelcluster-provider-reads-fsx-on-any-resource": "NotImplemented",
     "parallelcluster-root-volume-of-notes": "is empty",
     "price-list-usage-endings": "500",
     "step-functions-knows-mlflow-config": "NotImplemented",
@@ -50,8 +50,43 @@ def experimenter(aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         values={"account": "123456789012", "partition": "aws", "dns_suffix": "amazonaws.com"},
         journal=UndoJournal(tmp_path),
     )
+    before = _everything(aws, made.run)
     yield made
     assert made.clean() == ()
+    assert _everything(aws, made.run) == before
+
+
+def _everything(aws: LocalAws, run: str) -> Mapping[str, Any]:
+    """Return all resources that experiments create, in both Regions; stacks that are deleted are not listed."""
+    sns, ecs, sagemaker = aws.client("sns"), aws.client("ecs"), aws.client("sagemaker", "us-east-1")
+    definitions = [
+        arn
+        for status in ("ACTIVE", "INACTIVE")
+        for arn in ecs.list_task_definitions(status=status)["taskDefinitionArns"]
+    ]
+    names = {
+        call.arguments["name"].replace("<run>", run)
+        for calls in experiments().values()
+        for call in calls
+        if call.call == "ecs:CreateCapacityProvider"
+    }
+    providers = ecs.describe_capacity_providers(capacityProviders=sorted(names))["capacityProviders"]
+    return {
+        **what_is_there(aws),
+        "topics": [one["TopicArn"] for one in sns.list_topics()["Topics"]],
+        "definitions": definitions,
+        "providers": [one["name"] for one in providers if one["status"] == "ACTIVE"],
+        "all buckets": [one["Name"] for one in aws.client("s3").list_buckets()["Buckets"]],
+        "stacks": [stack["name"] for stack in aws.stacks()],
+        "models": [one["ModelName"] for one in sagemaker.list_models()["Models"]],
+        "configurations": [one["EndpointConfigName"] for one in sagemaker.list_endpoint_configs()["EndpointConfigs"]],
+        "templates": [one["LaunchTemplateName"] for one in _templates(aws)],
+        "roles": [one["RoleName"] for one in aws.client("iam").list_roles()["Roles"]],
+    }
+
+
+def _templates(aws: LocalAws) -> list[Any]:
+    return aws.client("ec2").describe_launch_templates()["LaunchTemplates"]
 
 
 @pytest.mark.parametrize("name", experiments())

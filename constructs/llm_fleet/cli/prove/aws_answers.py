@@ -124,7 +124,7 @@ def _answer(clients: AwsClients, call: str, ask: Callable[[Any], Mapping[str, An
         finally:
             client.meta.events.unregister("after-call", keep)
     except Exception as error:
-        refused = _refused(error)
+        refused = _refused(error, call)
     return Answer(
         call=call,
         region=clients.region,
@@ -136,22 +136,27 @@ def _answer(clients: AwsClients, call: str, ask: Callable[[Any], Mapping[str, An
     )
 
 
-def _refused(error: Exception) -> Refused:
+def _refused(error: Exception, call: str) -> Refused:
     """Return the refusal. Raises `error` if it is not of AWS or boto3."""
+    last = cast("dict[str, Any]", getattr(error, "last_response", None) or {})
+    if "Error" in last:  # A call of a waiter failed.
+        from botocore.exceptions import ClientError
+
+        return _refused(ClientError(cast(Any, last), call), call)
     found = getattr(error, "problems", None)
     problem = found[0] if found else refusal(error)
     if problem is None:
         raise error
     response = cast("dict[str, Any]", getattr(error, "response", None) or {})
-    last = cast("dict[str, Any]", getattr(error, "last_response", None) or {})
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     kind = cast(CommandCode, problem.code)
     reported = response.get("Error", {})
+    failed = bool(last) and "Max attempts exceeded" not in str(error)
     return Refused(
         kind=kind,
         code=str(reported.get("Code", type(error).__name__)),
         message=_reason(last) or str(reported.get("Message", " ".join(str(error).split()))),
-        is_an_answer=bool(last) or (bool(response) and kind not in _NO_ANSWER and status < _FIRST_SERVER_ERROR),
+        is_an_answer=failed or (bool(response) and kind not in _NO_ANSWER and status < _FIRST_SERVER_ERROR),
     )
 
 

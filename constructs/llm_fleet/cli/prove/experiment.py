@@ -128,16 +128,31 @@ class Experimenter:
             removal = self.journal.add(undo["call"], undo["arguments"], clients.region, wait)
         answer = _send(clients, call, values)
         if removal is not None and answer.refused is not None and answer.refused.is_an_answer:
-            self.journal.cancel(removal)
+            self.journal.reject(removal)
         value, deviation = _compared(call, answer, filled(call.equals, values))
         seen.append(Observation(answer=answer, value=value, deviation=deviation))
         _evaluate(call, answer, deviation)
         values |= {name: _search(path, answer.response) for name, path in call.keep.items()}
         if call.wait is not None and answer.refused is None:
-            waited = wait_for(clients, call.wait.call, filled(call.wait.arguments, values))
-            deviation = "" if waited.refused is None else f"{call.wait.call} failed: {waited.refused}"
+            waiting = filled(call.wait.arguments, values)
+            waited = wait_for(clients, call.wait.call, waiting)
+            deviation = (
+                "" if waited.refused is None else f"{call.wait.call} failed: {_failure(clients, waited, waiting)}"
+            )
             seen.append(Observation(answer=waited, deviation=deviation))
             _evaluate(call, waited, deviation)
+
+
+def _failure(clients: AwsClients, waited: Answer, arguments: Mapping[str, Any]) -> str:
+    """Return why a waiter failed. The reasons of a change set are in its events.
+
+    Source: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeEvents.html (2026-11)
+    """
+    if waited.call != "cloudformation:change_set_create_complete":
+        return str(waited.refused)
+    events = send(clients, "cloudformation:DescribeEvents", arguments).response.get("OperationEvents", [])
+    reasons = [one.get("ValidationStatusReason") or one.get("ResourceStatusReason") for one in events]
+    return "; ".join(dict.fromkeys([str(waited.refused), *(reason for reason in reasons if reason)]))
 
 
 @cache

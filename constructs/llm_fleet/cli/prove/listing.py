@@ -31,6 +31,9 @@ _DIFFERENCES = (
     Column(key="before", title="FIRST"),
     Column(key="after", title="SECOND", wraps=True),
 )
+_WITH_LINKED_ROLES = ("application-autoscaling", "autoscaling", "ecs")
+"""Services that create a service-linked role for their first resource.
+Source: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html (2026-11)"""
 _TONES = {Outcome.PROVEN: Tone.GOOD, Outcome.DISPROVEN: Tone.BAD, Outcome.NOT_TESTED: Tone.DIM}
 
 
@@ -68,8 +71,10 @@ def announce(claims: Sequence[Assumption], chosen: Mapping[str, Sequence[Call]],
     made = Counter(call.call for call in calls if call.undo is not None)
     regions = " and ".join(dict.fromkeys([region, *(call.region for call in calls if call.region)]))
     print(f"{counted(len(chosen), 'experiment')} in {regions}, account {account}, with {counted(len(calls), 'call')}.")
-    print("Cost: nothing. AWS has no price for these calls and for resources that exist for minutes.")
+    print("Cost: nothing. AWS has no price for these calls and for these resources.")
     if made:
+        if any(call.partition(":")[0] in _WITH_LINKED_ROLES for call in made):
+            print("ECS and Auto Scaling create their service-linked roles if the account has none; those stay.")
         print("Created and removed: " + ", ".join(f"{number} x {call}" for call, number in sorted(made.items())))
     print("\n".join(_tiers(claims)))
 

@@ -165,6 +165,7 @@ def _stack_experiments(
 def _calls(file: Path, own_name: str, *, plan: bool) -> Iterator[Call]:
     # One bucket for each stack: S3 may reject the name of a bucket that was just deleted.
     bucket = {"Bucket": f"{own_name}-<account>"}
+    text = file.read_text(encoding="utf-8")
     key = {**bucket, "Key": file.name}
     address = {"TemplateURL": f"https://{own_name}-<account>.s3.<region>.<dns_suffix>/{file.name}"}
     yield Call(
@@ -172,12 +173,16 @@ def _calls(file: Path, own_name: str, *, plan: bool) -> Iterator[Call]:
     )
     yield Call(
         call="s3:PutObject",
-        arguments={**key, "Body": file.read_text(encoding="utf-8")},
+        arguments={**key, "Body": text},
         setup=True,
         undo=Request(call="s3:DeleteObject", arguments=key),
     )
     yield Call(call="cloudformation:ValidateTemplate", arguments=address)
     if plan:
+        bootstrap = json.loads(text).get("Parameters", {}).get("BootstrapVersion")
+        if bootstrap is not None:
+            # In an account without `cdk bootstrap` CloudFormation cannot create the change set of any CDK app.
+            yield Call(call="ssm:GetParameter", arguments={"Name": bootstrap["Default"]}, setup=True)
         yield from _planned(own_name, address)
 
 

@@ -97,7 +97,8 @@ def _call(one: Observation) -> dict[str, Any]:
         "time": answer.time,
         "seconds": answer.seconds,
         "error": None if refused is None else {"code": refused.code, "message": refused.message},
-        "value": one.value,
+        # Not lists and objects: they may describe resources of others.
+        "value": one.value if isinstance(one.value, str | int | float | None) else f"{len(one.value)} items",
         "deviation": one.deviation,
     }
 

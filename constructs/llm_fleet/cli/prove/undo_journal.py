@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from llm_fleet.cli.prove import aws_answers
-from llm_fleet.cli.prove.aws_answers import Answer, Refused, send, wait_for
+from llm_fleet.cli.prove.aws_answers import Refused, send, wait_for
 from llm_fleet.rules.feature_codes import CommandCode
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FILE = "created.jsonl"
 _GONE = re.compile(
     r"(?i)not exist|not found|NotFound|NoSuch|no such|could not (be found|find)|not registered|unable to describe"
+    r"|missing|inactive"
 )
 """Words of services whose error code does not say that a resource is gone."""
 
@@ -60,6 +61,7 @@ class UndoJournal:
         folder.mkdir(parents=True, exist_ok=True)
         self._file = (folder / FILE).open("a+", encoding="utf-8")
         self._pending: dict[int, Removal] = {}
+        self._rejected: set[int] = set()
         self._next = 0
         try:
             _lock(self._file.fileno())
@@ -81,6 +83,8 @@ class UndoJournal:
             return  # The run was killed while it wrote this line, so before the call.
         if "removed" in entry:
             self._pending.pop(entry["removed"], None)
+        elif "rejected" in entry:
+            self._rejected.add(entry["rejected"])
         else:
             removal = Removal(**entry)
             self._pending[removal.number] = removal
@@ -99,10 +103,14 @@ class UndoJournal:
         self._pending[removal.number] = removal
         return removal
 
-    def cancel(self, removal: Removal) -> None:
-        """Write down that there is nothing to remove: AWS has rejected the call, or it is removed."""
-        self._write({"removed": removal.number})
-        del self._pending[removal.number]
+    def reject(self, removal: Removal) -> None:
+        """Write down that AWS has rejected the call that creates the resource.
+
+        It is removed nevertheless: boto3 makes a call again that has timed out, and AWS rejects the second one because
+        of the first. But then its removal may be rejected, too.
+        """
+        self._write({"rejected": removal.number})
+        self._rejected.add(removal.number)
 
     def _write(self, entry: Mapping[str, Any]) -> None:
         self._file.write(json.dumps(entry) + "\n")
@@ -116,42 +124,65 @@ class UndoJournal:
         """
         left: list[Left] = []
         for removal in self.pending:
-            why = _remove(removal, clients_of[removal.region])
-            if why:
-                left.append(Left(removal=removal, why=why))
+            refused = _remove(removal, clients_of[removal.region])
+            never_was = removal.number in self._rejected and refused is not None and refused.is_an_answer
+            if refused is None or never_was:
+                self._write({"removed": removal.number})
+                del self._pending[removal.number]
             else:
-                self.cancel(removal)
+                left.append(Left(removal=removal, why=str(refused)))
         return tuple(left)
 
 
-def _remove(removal: Removal, clients: AwsClients) -> str:
-    """Remove one resource. Return why it is left; empty if it is gone."""
+def _remove(removal: Removal, clients: AwsClients) -> Refused | None:
+    """Remove one resource. Return why it is left; `None` if it is gone."""
+    for call, arguments in _before(removal, clients):
+        send(clients, call, arguments)
+    refused = _sent_when_idle(removal, clients)
+    if refused is None and removal.wait is not None:
+        refused = wait_for(clients, removal.wait["call"], removal.wait["arguments"]).refused
+    if removal.call == "ecs:DeregisterTaskDefinition":
+        # Otherwise it stays in the account as INACTIVE.
+        names = [removal.arguments["taskDefinition"]]
+        refused = send(clients, "ecs:DeleteTaskDefinitions", {"taskDefinitions": names}).refused
+    return None if refused is None or _is_gone(refused) else refused
+
+
+def _before(removal: Removal, clients: AwsClients) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the calls without which the removal is rejected: a bucket's objects, e.g. access logs by S3."""
     if removal.call == "s3:DeleteBucket":
-        # S3 may have written access logs to it.
-        listed = send(clients, "s3:ListObjectsV2", removal.arguments)
-        for item in listed.response.get("Contents", []):
-            send(clients, "s3:DeleteObject", {**removal.arguments, "Key": item["Key"]})
-    answer = _sent_when_idle(removal, clients)
-    if answer.refused is not None and not _is_gone(answer.refused):
-        return str(answer.refused)
-    if removal.wait is None or answer.refused is not None:
-        return ""
-    waited = wait_for(clients, removal.wait["call"], removal.wait["arguments"])
-    return "" if waited.refused is None or _is_gone(waited.refused) else str(waited.refused)
+        for item in send(clients, "s3:ListObjectsV2", removal.arguments).response.get("Contents", []):
+            yield "s3:DeleteObject", {**removal.arguments, "Key": item["Key"]}
 
 
-def _sent_when_idle(removal: Removal, clients: AwsClients) -> Answer:
-    """Make the call again and again while the resource is in the middle of a change, at most for some minutes."""
+def _sent_when_idle(removal: Removal, clients: AwsClients) -> Refused | None:
+    """Make the call again and again while the resource is in use or being changed, at most for some minutes."""
     end = time.monotonic() + _BUSY_SECONDS
     while True:
-        answer = send(clients, removal.call, removal.arguments)
-        busy = answer.refused is not None and answer.refused.is_an_answer and _BUSY.search(answer.refused.message)
+        refused = send(clients, removal.call, removal.arguments).refused
+        if removal.call == "ecs:DeleteCapacityProvider":
+            refused = refused or _active_provider(removal, clients)
+        busy = refused is not None and refused.is_an_answer and _BUSY.search(f"{refused.code} {refused.message}")
         if not busy or time.monotonic() > end:
-            return answer
+            return refused
         time.sleep(aws_answers.MOST_DELAY)
 
 
-_BUSY = re.compile(r"IN_PROGRESS|(?i:in progress|in use)")
+def _active_provider(removal: Removal, clients: AwsClients) -> Refused | None:
+    """Return a refusal if the capacity provider is still there.
+
+    ECS accepts the deletion of one that a cluster uses, and reports later that it failed.
+
+    Source: https://github.com/ekristen/aws-nuke/issues/540 (2025)
+    """
+    name = removal.arguments["capacityProvider"]
+    found = send(clients, "ecs:DescribeCapacityProviders", {"capacityProviders": [name]}).response
+    if not any(one["status"] == "ACTIVE" for one in found.get("capacityProviders", [])):
+        return None
+    return Refused(kind=CommandCode.REFUSED, code="DELETE_FAILED", message="it is still in use", is_an_answer=True)
+
+
+_BUSY = re.compile(r"(?i)in[_ ]?progress|in[_ ]?use|busy")
 _BUSY_SECONDS = 300
 
 
