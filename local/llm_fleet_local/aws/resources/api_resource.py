@@ -212,9 +212,12 @@ class ApiResource:
         undo_settings(at)
         for call in self._spec.delete:
             try:
-                make_call(call, at)
+                response = make_call(call, at) or {}
             except Gone:
                 return
+            if reason := search("*.updateStatusReason | [0]", response):
+                # Source: assumption ecs-refuses-what-is-in-use
+                raise ResourceFailed(f"{self._spec.type}: {reason}")
 
     def _undo(self, at: Situation) -> None:
         try:

@@ -98,7 +98,7 @@ def test_dependencies_of_a_service_cannot_be_deleted_before_it(deployer: Deploye
     serving = Serving(deployer)
     _ = serving.service
     for resource_type, created, properties, reported in (
-        ("ECS::CapacityProvider", serving.provider, {}, "in use and cannot be removed: chat-hosts by chat"),
+        ("ECS::CapacityProvider", serving.provider, {}, "associated with chat, chat: chat-hosts"),
         ("ECS::ClusterCapacityProviderAssociations", serving.association, {}, "ResourceInUseException"),
         ("ECS::Cluster", serving.cluster, {}, "ClusterContainsServicesException"),
         ("ElasticLoadBalancingV2::TargetGroup", serving.targets, {}, "currently in use by a listener"),
@@ -106,7 +106,7 @@ def test_dependencies_of_a_service_cannot_be_deleted_before_it(deployer: Deploye
         with pytest.raises(ResourceFailed, match=reported):
             deployer.delete(f"AWS::{resource_type}", created, **properties)
     deployer.delete("AWS::ECS::Service", serving.service, **serving.service_properties)
-    with pytest.raises(ResourceFailed, match="in use and cannot be removed: chat-hosts by chat"):
+    with pytest.raises(ResourceFailed, match="associated with chat: chat-hosts"):
         deployer.delete("AWS::ECS::CapacityProvider", serving.provider)  # the cluster still uses it
     association = serving.association_properties
     deployer.delete("AWS::ECS::ClusterCapacityProviderAssociations", serving.association, **association)
@@ -142,7 +142,7 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
         "stopTimeout must be at most 86400 seconds for MANAGED_INSTANCES",
     ),
     ({"TaskRoleArn": "arn:aws:iam::123456789012:role/none"}, "Role is not valid"),
-    ({"Memory": "11000"}, "memory of the containers"),
+    ({"Memory": "11000"}, "'memory' setting for the containers"),
     ({"Volumes": []}, "mounts model, which is not a volume"),
     (
         {
@@ -157,7 +157,7 @@ TASKS: tuple[tuple[dict[str, Any], str], ...] = (
         {"ContainerDefinitions": [SERVER | {"DependsOn": [{"ContainerName": "none", "Condition": "START"}]}]},
         "depends on none",
     ),
-    ({"ContainerDefinitions": [SERVER | {"Essential": False}]}, "at least one|At least one"),
+    ({"ContainerDefinitions": [SERVER | {"Essential": False}]}, "any essential container"),
     ({"ContainerDefinitions": [SERVER | {"Devices": []}]}, "unknown property .*Devices"),
 )
 

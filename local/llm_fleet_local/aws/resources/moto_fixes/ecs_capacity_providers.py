@@ -99,7 +99,7 @@ def update_capacity_provider(self: Any) -> ActionResult:
 
 
 def delete_capacity_provider(self: Any) -> ActionResult:
-    """Serve `DeleteCapacityProvider`; rejected while a cluster or a service uses the provider.
+    """Serve `DeleteCapacityProvider`: the answer reports a failure while a cluster or a service uses the provider.
 
     Source: model botocore ecs DeleteCapacityProvider
     Source: assumption ecs-refuses-what-is-in-use
@@ -109,12 +109,15 @@ def delete_capacity_provider(self: Any) -> ActionResult:
     if not hasattr(found, "cluster"):
         users += [one.name for one in _living(self) if found.name in (one.capacity_providers or ())]
     if users:
-        raise EcsClientException(
-            f"The specified capacity provider is in use and cannot be removed: {found.name} by {', '.join(users)}"
+        found.updateStatus = "DELETE_FAILED"
+        found.updateStatusReason = (
+            f"The capacity provider cannot be deleted because it is associated with {', '.join(users)}: {found.name}"
         )
+        return ActionResult({"capacityProvider": found})
     for cluster in _living(self):
         cluster.capacity_providers = [one for one in cluster.capacity_providers or () if one != found.name]
     del self.ecs_backend.capacity_providers[found.name]
+    found.updateStatus, found.updateStatusReason = "DELETE_COMPLETE", None
     return ActionResult({"capacityProvider": found})
 
 

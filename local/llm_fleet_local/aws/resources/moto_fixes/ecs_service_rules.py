@@ -35,7 +35,7 @@ def _cluster(cluster: Any) -> Iterator[str]:
 def _definition(definition: Any) -> Iterator[str]:
     """Return an error if the task definition was deregistered.
 
-    Source: assumption ecs-service-refusals
+    Source: assumption ecs-service-other-refusals
     """
     if definition.status != "ACTIVE":
         yield "TaskDefinition is inactive"

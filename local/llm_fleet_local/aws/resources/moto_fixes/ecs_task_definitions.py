@@ -81,7 +81,8 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
     """
     containers: list[dict[str, Any]] = given["containerDefinitions"]
     if not any(one.get("essential", True) for one in containers):
-        yield "At least one container in the task definition must be marked as 'essential'"
+        # Source: recorded eagletmt/hako#68, text of the error (2018-12-12)
+        yield "Task definition doesn't have any essential container."
     if {_MANAGED, "FARGATE"} & set(wanted) and given["networkMode"] not in ("awsvpc", "host"):
         yield f"Network mode '{given['networkMode']}' is not supported for {', '.join(wanted)}"
     if _MANAGED in wanted:
@@ -96,7 +97,8 @@ def _task(given: Mapping[str, Any], wanted: list[str]) -> Iterator[str]:
         yield "The value of resource requirement NeuronDevice must be ALL"
     memory = sum(int(one.get("memory") or one.get("memoryReservation") or 0) for one in containers)
     if given.get("memory") and str(given["memory"]).isdigit() and memory > int(given["memory"]):
-        yield f"The memory of the containers ({memory}) must be at most the memory of the task ({given['memory']})"
+        # Source: recorded pulumi/pulumi-awsx#1220, text of the error for one container (2024-02-13)
+        yield f"The 'memory' setting for the containers ({memory}) is greater than for the task ({given['memory']})."
 
 
 def _managed(given: Mapping[str, Any], containers: list[dict[str, Any]]) -> Iterator[str]:

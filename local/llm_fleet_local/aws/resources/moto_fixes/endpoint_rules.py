@@ -63,13 +63,15 @@ def _container(requested: dict[str, Any], account: str, region: str) -> Iterator
         yield f"the key name prefix {source['S3Uri']} must end with a forward slash"
     uri = source["S3Uri"] if source else requested.get("ModelDataUrl")
     if uri and not _exists(uri, account):
-        yield f"Could not access model data at {uri}."  # SageMaker uses the caller's permissions
+        # Source: recorded aws/amazon-sagemaker-examples#4476, text of the error (2023-11-15)
+        yield f"Could not find model data at {uri}."
 
 
 def _variant(requested: dict[str, Any]) -> Iterator[str]:
     """Return the errors of a variant: its instances, their volume and their AMI.
 
     Source: assumption sagemaker-endpoint-refusals
+    Source: assumption sagemaker-endpoint-ami-refusal
     """
     name, kind = requested["VariantName"], requested.get("InstanceType")
     if kind is None:
