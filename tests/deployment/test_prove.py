@@ -181,13 +181,31 @@ def _kill_at(monkeypatch: pytest.MonkeyPatch, last: int) -> None:
 
 def test_a_run_that_still_works_is_not_cleaned_up(fleet: Path, capsys: Capture):
     journal = UndoJournal(fleet.parent / ".llm-fleet" / "prove" / "llm-fleet-other")
-    journal.add("s3:DeleteBucket", {"Bucket": "used-by-the-other-run"}, "us-west-2", None)
+    request = {"call": "s3:DeleteBucket", "arguments": {"Bucket": "used-by-the-other-run"}}
+    journal.add(request, "us-west-2", "123456789012")
     assert main(["prove", str(fleet), "--clean"]) == 0
     assert "nothing is left" in capsys.readouterr().out
     assert journal.pending
     journal.close()
     assert main(["prove", str(fleet), "--clean"]) == 0
     assert "1 resource removed" in capsys.readouterr().out
+
+
+def test_a_run_in_another_account_is_not_cleaned_up(fleet: Path, capsys: Capture):
+    journal = UndoJournal(fleet.parent / ".llm-fleet" / "prove" / "llm-fleet-other")
+    journal.add({"call": "s3:DeleteBucket", "arguments": {"Bucket": "gone"}}, "us-west-2", "999999999999")
+    journal.close()
+    assert main(["prove", str(fleet), "--clean"]) == 1
+    assert "LF1263" in capsys.readouterr().err
+    journal = UndoJournal(journal.folder)
+    assert len(journal.pending) == 1
+    journal.close()
+
+
+def test_a_folder_that_cannot_be_written_is_reported_before_any_call(fleet: Path, capsys: Capture):
+    (fleet.parent / ".llm-fleet").write_text("a file", encoding="utf-8")
+    assert main(["prove", str(fleet), "--yes"]) == 1
+    assert "LF1264" in capsys.readouterr().err
 
 
 def test_ctrl_c_removes_what_was_created_and_writes_the_report(
@@ -213,7 +231,7 @@ def test_without_a_yes_nothing_is_called(fleet: Path, capsys: Capture, monkeypat
     assert main(["prove", str(fleet)]) == 1
     out, error = capsys.readouterr()
     assert "LF1261" in error
-    assert "Created and removed:" in out
+    assert "Created and removed in us-west-2: " in out
     assert not (fleet.parent / ".llm-fleet").exists()
 
 

@@ -341,3 +341,5 @@ class ProveCode(AnyCode):
     UNKNOWN_CLAIM = "LF1260", "an unknown assumption, or one that the fleet does not depend on"
     NOT_CONFIRMED = "LF1261", "a run of experiments that was not confirmed"
     REPORT = "LF1262", "a file that is not a report of experiments"
+    OTHER_ACCOUNT = "LF1263", "a run of experiments in another account than that of the credentials"
+    NO_JOURNAL = "LF1264", "a run of experiments whose journal cannot be written"

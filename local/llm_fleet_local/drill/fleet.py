@@ -96,7 +96,7 @@ def _impossible(drilled: DrillFleet) -> Iterator[str]:
     for name in _instance_types(cluster):
         facts = facts_of(name)
         if facts is not None and facts.accelerator == "gpu":
-            yield f"there is no stand-in for the GPUs of {name}"
+            yield f"there is no stand-in for the GPUs of {name} (use a type without GPUs, e.g. ml.c5.2xlarge)"
     if fleet.network is None or fleet.network.existing_vpc_id is not None:
         yield "its nodes must be in a VPC of the fleet (`network`)"
     storage = fleet.storage

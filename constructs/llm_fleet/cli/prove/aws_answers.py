@@ -31,6 +31,8 @@ _NO_ANSWER = frozenset(
 ENDS_A_RUN = frozenset({CommandCode.NO_CREDENTIALS, CommandCode.EXPIRED, CommandCode.INVALID_CREDENTIALS})
 """Kinds of errors after which the next call fails, too."""
 _FIRST_SERVER_ERROR = 500
+_IS_NO_ANSWER = re.compile(r"Max attempts exceeded|(?i:not authorized|access denied|throttl)")
+"""Reasons of a failed waiter that say nothing about a claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,7 @@ def _refused(error: Exception, call: str) -> Refused:
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     kind = cast(CommandCode, problem.code)
     reported = response.get("Error", {})
-    failed = bool(last) and "Max attempts exceeded" not in str(error)
+    failed = bool(last) and not _IS_NO_ANSWER.search(f"{error} {_reason(last)}")
     return Refused(
         kind=kind,
         code=str(reported.get("Code", type(error).__name__)),

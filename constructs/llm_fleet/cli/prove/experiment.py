@@ -125,7 +125,7 @@ class Experimenter:
         if call.undo is not None:
             wait = None if call.undo_wait is None else _filled_request(call.undo_wait, values)
             undo = _filled_request(call.undo, values)
-            removal = self.journal.add(undo["call"], undo["arguments"], clients.region, wait)
+            removal = self.journal.add(undo, clients.region, self.values["account"], wait)
         answer = _send(clients, call, values)
         if removal is not None and answer.refused is not None and answer.refused.is_an_answer:
             self.journal.reject(removal)

@@ -1,9 +1,10 @@
 """What `llm-fleet prove` prints: claims, the announcement of a run, its result, differences of reports."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from llm_fleet.catalog.assumptions import TIERS, Assumption
 from llm_fleet.catalog.experiments import Call, experiments
@@ -68,15 +69,28 @@ def _tiers(claims: Sequence[Assumption]) -> Iterator[str]:
 def announce(claims: Sequence[Assumption], chosen: Mapping[str, Sequence[Call]], *, region: str, account: str) -> None:
     """Print what a run will create and remove, before it starts."""
     calls = [call for each in chosen.values() for call in each]
-    made = Counter(call.call for call in calls if call.undo is not None)
-    regions = " and ".join(dict.fromkeys([region, *(call.region for call in calls if call.region)]))
-    print(f"{counted(len(chosen), 'experiment')} in {regions}, account {account}, with {counted(len(calls), 'call')}.")
-    print("Cost: nothing. AWS has no price for these calls and for these resources.")
-    if made:
-        if any(call.partition(":")[0] in _WITH_LINKED_ROLES for call in made):
-            print("ECS and Auto Scaling create their service-linked roles if the account has none; those stay.")
-        print("Created and removed: " + ", ".join(f"{number} x {call}" for call, number in sorted(made.items())))
+    print(f"{counted(len(chosen), 'experiment')} in account {account}, with {counted(len(calls), 'call')}.")
+    print("Cost: less than a cent, for requests to S3. AWS Config, if it is on, charges for each recorded resource.")
+    made = Counter((call.region or region, what) for call in calls for what in _created(call))
+    for place in dict.fromkeys([region, *(where for where, _ in made)]):
+        here = ", ".join(f"{number} x {what}" for (where, what), number in sorted(made.items()) if where == place)
+        print(f"Created and removed in {place}: {here or 'nothing'}")
+    if any(call.call.partition(":")[0] in _WITH_LINKED_ROLES for call in calls):
+        print("ECS and Auto Scaling create their service-linked roles if the account has none; those stay.")
     print("\n".join(_tiers(claims)))
+
+
+def _created(call: Call) -> Iterator[str]:
+    """Yield what a call creates if AWS accepts it: types of resources in a template, else the operation."""
+    template = call.arguments.get("TemplateBody")
+    if isinstance(template, Mapping):
+        resources = cast("Mapping[str, Mapping[str, Any]]", template["Resources"])
+        yield from (str(resource["Type"]) for resource in resources.values())
+    elif call.undo is not None and _CREATES.search(call.call):
+        yield call.call
+
+
+_CREATES = re.compile(":(?:Create|Put|Register)")
 
 
 def print_result(report: Mapping[str, Any], files: Sequence[Path], *, as_json: bool) -> None:

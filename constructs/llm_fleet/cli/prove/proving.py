@@ -23,7 +23,7 @@ from llm_fleet.cli.prove.report import Run, page, report_of
 from llm_fleet.cli.prove.undo_journal import UndoJournal, interrupted_runs
 from llm_fleet.cli.screen import counted, plain_line, progress
 from llm_fleet.cli.verb import ExitCode, refuse
-from llm_fleet.cli.write_files import write_file
+from llm_fleet.cli.write_files import reason_of, write_file
 from llm_fleet.fleet_file.load import load_fleet
 from llm_fleet.rules.feature_codes import ProveCode
 from llm_fleet.rules.values import nearest
@@ -61,14 +61,13 @@ def run_experiments(fleet_file: Path, *, only: Sequence[str], yes: bool, as_json
     run = _PREFIX + secrets.token_hex(_RANDOM_BYTES)
     place = _place(fleet_file) / run
     started, began = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
-    experimenter = Experimenter(
-        region=fleet.region,
-        run=run,
-        values=values,
-        journal=UndoJournal(place),
-    )
-    verdicts = _run(experimenter, chosen)
-    left = experimenter.clean()
+    experimenter = Experimenter(region=fleet.region, run=run, values=values, journal=_journal(place))
+    try:
+        verdicts = _run(experimenter, chosen)
+        left = experimenter.clean()
+    except KeyboardInterrupt:  # The first one ends the experiment, and this one its cleaning.
+        print("not everything is removed: run `llm-fleet prove --clean`", file=sys.stderr)
+        raise
     about = Run(
         fleet=fleet.name,
         region=fleet.region,
@@ -88,10 +87,23 @@ def run_experiments(fleet_file: Path, *, only: Sequence[str], yes: bool, as_json
 
 
 def clean(fleet_file: Path) -> int:
-    """Remove what interrupted runs of this fleet file left. Returns 1 if something could not be removed."""
+    """Remove what interrupted runs of this fleet file left. Returns 1 if something could not be removed.
+
+    Raises `FleetError` (LF1263) for runs in another account than that of the credentials; they are not changed.
+    """
     fleet = load_fleet(fleet_file)
+    account = _values(AwsClients(region=fleet.region))["account"]
     problems = 0
     for journal in interrupted_runs(_place(fleet_file)):
+        others = {removal.account for removal in journal.pending} - {account}
+        if others:
+            refuse(
+                ProveCode.OTHER_ACCOUNT,
+                f"{journal.folder.name} ran in account {', '.join(sorted(others))}, and these credentials are of "
+                f"account {account}",
+                "use credentials of that account",
+                subject=str(journal.folder),
+            )
         experimenter = Experimenter(region=fleet.region, run="", values={}, journal=journal)
         number = len(journal.pending)
         left = experimenter.clean()
@@ -102,6 +114,19 @@ def clean(fleet_file: Path) -> int:
     if not problems:
         print("nothing is left of earlier runs")
     return ExitCode.PROBLEMS if problems else ExitCode.FINE
+
+
+def _journal(place: Path) -> UndoJournal:
+    """Return the journal of a new run. Raises `FleetError` (LF1264) if its folder cannot be written."""
+    try:
+        return UndoJournal(place)
+    except OSError as error:
+        refuse(
+            ProveCode.NO_JOURNAL,
+            f"cannot write what must be removed after the run: {reason_of(error)}",
+            "make the folder writable, or copy the fleet file to another one",
+            subject=str(place),
+        )
 
 
 def _stacks(fleet_file: Path, folder: Path, *, account: str | None = None) -> tuple[StackTemplate, ...]:

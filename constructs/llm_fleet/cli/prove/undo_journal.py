@@ -36,6 +36,7 @@ class Removal:
     call: str
     arguments: Mapping[str, Any]
     region: str
+    account: str
     wait: Mapping[str, Any] | None = None
     """Waiter and its arguments, as `{"call": ..., "arguments": ...}`."""
 
@@ -95,9 +96,11 @@ class UndoJournal:
         """What is not removed yet, the newest first."""
         return tuple(reversed(self._pending.values()))
 
-    def add(self, call: str, arguments: Mapping[str, Any], region: str, wait: Mapping[str, Any] | None) -> Removal:
+    def add(
+        self, request: Mapping[str, Any], region: str, account: str, wait: Mapping[str, Any] | None = None
+    ) -> Removal:
         """Write down how to remove what the next call creates. It is on the disk when this returns."""
-        removal = Removal(number=self._next, call=call, arguments=arguments, region=region, wait=wait)
+        removal = Removal(number=self._next, **request, region=region, account=account, wait=wait)
         self._next += 1
         self._write(asdict(removal))
         self._pending[removal.number] = removal

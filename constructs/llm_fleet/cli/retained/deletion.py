@@ -13,7 +13,7 @@ from typing import Any
 
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.retained.buckets import delete_bucket
-from llm_fleet.cli.retained.key_uses import backups_by_key
+from llm_fleet.cli.retained.key_uses import data_by_key
 from llm_fleet.cli.retained.network_others import others_in
 from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
 from llm_fleet.cli.screen import Step, progress
@@ -212,16 +212,16 @@ class _Run:
         data = [one.id for one in listed if _may_hold_data(one) and one not in self.deleted]
         data += ["resources that could not be queried"] if self.found.problems else []
         keys = self.found.of(KEY)
-        backups: dict[str, list[str]] = {}
+        others: dict[str, list[str]] = {}
         if keys and not data:
             try:
-                with aws_errors_reported("backups that the keys encrypt"):
-                    backups = backups_by_key(self.clients)
+                with aws_errors_reported("backups and log groups that the keys encrypt"):
+                    others = data_by_key(self.clients)
             except AwsRefusal as refused:
                 self._keep(*refused.problems)
                 return
         for item in keys:
-            if needed := data or backups.get(item.id):
+            if needed := data or others.get(item.id):
                 self._keep(_key_needed(item, needed))
             else:
                 self._try(item, partial(_schedule_key, self.clients, item.id))

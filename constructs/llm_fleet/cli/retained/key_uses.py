@@ -1,4 +1,4 @@
-"""Backups and snapshots that are encrypted with a KMS key, also those that a user made and no stack has."""
+"""Backups, snapshots and log groups that are encrypted with a KMS key, also those that no stack has."""
 
 from collections.abc import Iterator
 
@@ -8,15 +8,17 @@ _CALLS = (
     ("fsx", "describe_backups", "Backups", "BackupId"),
     ("rds", "describe_db_snapshots", "DBSnapshots", "DBSnapshotIdentifier"),
     ("rds", "describe_db_cluster_snapshots", "DBClusterSnapshots", "DBClusterSnapshotIdentifier"),
+    ("logs", "describe_log_groups", "logGroups", "logGroupName"),
 )
 """Service, call, and the keys of its response.
 
 Source: model botocore fsx Backup$KmsKeyId, rds DBSnapshot$KmsKeyId, rds DBClusterSnapshot$KmsKeyId
+Source: model botocore logs LogGroup$kmsKeyId
 """
 
 
-def backups_by_key(clients: AwsClients) -> dict[str, list[str]]:
-    """Return the ids of the Region's backups and snapshots by the id of their KMS key."""
+def data_by_key(clients: AwsClients) -> dict[str, list[str]]:
+    """Return the ids of the Region's backups, snapshots and log groups by the id of their KMS key."""
     found: dict[str, list[str]] = {}
     for key, id in _encrypted(clients):
         found.setdefault(key, []).append(id)
@@ -27,7 +29,7 @@ def _encrypted(clients: AwsClients) -> Iterator[tuple[str, str]]:
     for service, call, answer, name in _CALLS:
         for page in clients.client(service).get_paginator(call).paginate():
             for one in page[answer]:
-                if key := one.get("KmsKeyId"):
+                if key := one.get("KmsKeyId") or one.get("kmsKeyId"):
                     yield _key_id(clients, key), str(one[name])
 
 

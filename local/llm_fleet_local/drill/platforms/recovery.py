@@ -97,7 +97,7 @@ class Recovery(AbstractContextManager["Recovery"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
+        if isinstance(error, Exception):  # After Ctrl-C no scenario follows.
             self._recover_what_was_lost()
         self._end.set()
         self._thread.join()
