@@ -106,8 +106,8 @@ def sweep(directory: Path) -> int:
     """Remove clusters that killed drills left."""
     work = work_folder(directory)
     try:
-        for line in sweep_clusters(work):
-            _print(line)
+        if not sweep_clusters(work, _print):
+            _print("nothing to remove: no drill of this project has ended without removing its cluster")
         if place(work).exists() and not is_listening(place(work)):
             place(work).unlink()
     except PermissionError as error:
