@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from llm_fleet.cli.clients import AwsClients
 from llm_fleet.cli.plan.stack_templates import DESCRIBED
@@ -143,3 +143,14 @@ def test_the_stacks_of_exports_are_those_of_the_fleet():
     clients = SimpleNamespace(cloudformation=_CloudFormation("dead", []), client=lambda _: Tagging())  # pyright: ignore
     Traces(cast(AwsClients, clients), cast(Fleet, fleet))
     assert {"f-chat", "f-chat-export"} <= set(searched)
+
+
+def test_a_problem_of_every_call_is_reported_once():
+    class Refused:
+        def get_paginator(self, name: str) -> None:
+            raise NoCredentialsError
+
+    clients = SimpleNamespace(cloudformation=Refused(), client=lambda _: Refused())  # pyright: ignore
+    fleet = SimpleNamespace(name="f", clusters=[], services=[], notebooks=[], endpoints=[], training_jobs=[])
+    traces = Traces(cast(AwsClients, clients), cast(Fleet, fleet))
+    assert [problem.code.value for problem in traces.problems] == ["LF1001"]

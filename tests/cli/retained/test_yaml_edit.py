@@ -79,7 +79,7 @@ clusters: {}
         ("n:\n  a: {x: 1,\n      y: 2} # c\n  m: 1", ("n",), ("m",), "n:\n  vpc:\n    id: v\n  # c\n  m: 1"),
         ("n:\n  m: 1 # c\n\nz: 1", ("n",), ("m",), "n:\n  m: 1 # c\n  vpc:\n    id: v\n\nz: 1"),
         ("n:\n  m: 1", ("n",), ("m",), "n:\n  m: 1\n  vpc:\n    id: v\n"),
-        ("n:\r\n  a: 1\r\n  m: 2\r\n", ("n",), ("m",), "n:\r\n  vpc:\n    id: v\n  m: 2\r\n"),
+        ("n:\r\n  a: 1\r\n  m: 2\r\n", ("n",), ("m",), "n:\r\n  vpc:\r\n    id: v\r\n  m: 2\r\n"),
     ],
 )
 def test_other_forms(text: str, path: tuple[str, ...], keep: tuple[str, ...], changed: str):
@@ -103,3 +103,18 @@ def test_all_other_keys_stay_and_new_keys_of_the_file_are_its_last_ones():
     flow = set_keys("network: {az: usw2-az4}\n", ("network",), {"existing": {"vpc": "vpc-1"}}, keep=None)
     assert flow == "network: {az: usw2-az4, existing: {vpc: vpc-1}}\n"
     assert set_keys("fleet: f", (), {"storage": {"key": "arn"}}, keep=None) == "fleet: f\nstorage:\n  key: arn\n"
+
+
+@pytest.mark.parametrize("path", [(), ("network",), ("storage", "fsx"), ("clusters",)])
+@pytest.mark.parametrize("text", [BLOCK, BLOCK.rstrip()])
+def test_new_lines_end_as_the_others(path: tuple[str, ...], text: str):
+    entries = {"vpc": {"id": "vpc-1"}}
+    changed = set_keys(text.replace("\n", "\r\n"), path, entries, keep=("mount",))
+    assert changed == set_keys(text, path, entries, keep=("mount",)).replace("\n", "\r\n")
+
+
+def test_a_key_is_added_before_the_end_of_the_document():
+    changed = set_keys("---\na: 1\n\n...\n# later\n", (), {"storage": {"key": "arn"}})
+    assert changed == "---\na: 1\nstorage:\n  key: arn\n...\n# later\n"
+    assert set_keys("a:\n  b: 1\n...\n", ("a",), {"c": 2}, keep=None) == "a:\n  b: 1\n  c: 2\n...\n"
+    assert set_keys("a: 1", (), {"b": 2}) == "a: 1\nb: 2\n"

@@ -104,7 +104,7 @@ class Traces:
             self.stacks = tuple(sorted({one["StackName"] for one in mine if one["StackStatus"] != _GONE}))
             return [trace for stack in mine for trace in self._skipped(stack)]
         except AwsRefusal as refused:
-            self.problems += refused.problems
+            self._keep(refused)
             return []
 
     def _skipped(self, stack: dict[str, Any]) -> Iterator[Trace]:
@@ -131,8 +131,12 @@ class Traces:
             with aws_errors_reported("resources by their tags"):
                 return list(tagged(self._clients, sorted({*_names(fleet), *self.stacks})))
         except AwsRefusal as refused:
-            self.problems += refused.problems
+            self._keep(refused)
             return []
+
+    def _keep(self, refused: AwsRefusal) -> None:
+        """Keep its problems once: e.g. without credentials, each call fails with the same one."""
+        self.problems += [each for each in refused.problems if each not in self.problems]
 
     def _has_stack(self, trace: Trace) -> bool:
         """Return whether an existing stack has the resource, e.g. because a user imported it."""
@@ -143,7 +147,7 @@ class Traces:
             return False
         except AwsRefusal as refused:
             # Without an answer it must not be deleted or adopted.
-            self.problems += [each for each in refused.problems if each not in self.problems]
+            self._keep(refused)
             return True
         # The response has deleted stacks, too, for 90 days. A stack that ListStacks did not report may exist.
         # Source: document https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html

@@ -16,10 +16,12 @@ def set_keys(text: str, path: tuple[str, ...], entries: Mapping[str, Any], *, ke
     """Return `text` whose mapping at `path` has `entries`, and of its other keys only those in `keep`; `None`: all.
 
     `path` must exist in `text`, which must be valid YAML. Comments of removed lines stay, on lines of their own. New
-    keys of the whole file, an empty `path`, are its last ones.
+    keys of the whole file, an empty `path`, are its last ones. New lines have the line ending of the first line.
     """
     if not path:
-        return f"{text.rstrip()}\n{''.join(_block(name, entry, 0) for name, entry in entries.items())}"
+        end = _document_end(text)
+        new = _blocks(text, entries, 0)
+        return f"{text[:end].rstrip()}{_line_ending(text)}{new}{text[end:]}"
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     key, value = _at(root, path)
     if keep is None:
@@ -27,6 +29,17 @@ def set_keys(text: str, path: tuple[str, ...], entries: Mapping[str, Any], *, ke
     if not isinstance(value, yaml.MappingNode) or value.flow_style or not value.value:
         return _replaced_flow(text, value, entries, keep)
     return _replaced_block(text, key, value, entries, keep)
+
+
+def _document_end(text: str) -> int:
+    """Return where the document ends: before its `...`, after which no key can follow."""
+    ends = (token for token in yaml.scan(text, Loader=yaml.SafeLoader) if isinstance(token, yaml.DocumentEndToken))
+    first = next(ends, None)
+    return len(text) if first is None else first.start_mark.index
+
+
+def _line_ending(text: str) -> str:
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def _at(root: Any, path: tuple[str, ...]) -> tuple[Any, Any]:
@@ -52,13 +65,13 @@ def _replaced_block(text: str, key: Any, value: Any, entries: Mapping[str, Any],
     lines = text.splitlines(keepends=True)
     indent = value.start_mark.column
     removed = [(one, inner) for one, inner in value.value if one.value not in keep]
-    new = "".join(_block(name, entry, indent) for name, entry in entries.items())
+    new = _blocks(text, entries, indent)
     first = removed[0][0].start_mark.line if removed else _last_line(value) + 1
     if not removed:  # Comments at the end of the mapping stay with its last key.
         while first < len(lines) and lines[first].startswith(" " * indent) and lines[first].lstrip().startswith("#"):
             first += 1
     if first == len(lines) and not text.endswith("\n"):
-        lines[-1] += "\n"
+        lines[-1] += _line_ending(text)
     # From the last line to the first, so that line numbers stay valid.
     for one, inner in reversed(removed):
         start, last = one.start_mark.line, _last_line(inner)
@@ -73,7 +86,7 @@ def _comments(lines: list[str], text: str, key: Any, value: Any, indent: int) ->
     for number, line in enumerate(lines, start=key.start_mark.line):
         rest = line[ends.get(number, 0) :].strip().lstrip(",]}").strip()
         if rest.startswith("#"):
-            found.append(f"{' ' * indent}{rest}\n")
+            found.append(f"{' ' * indent}{rest}{_line_ending(text)}")
     return found
 
 
@@ -94,6 +107,12 @@ def _last_line(value: Any) -> int:
         return _last_line(last[1] if isinstance(last, tuple) else last)
     mark = value.end_mark
     return mark.line - 1 if mark.column == 0 and mark.line > value.start_mark.line else mark.line
+
+
+def _blocks(text: str, entries: Mapping[str, Any], indent: int) -> str:
+    """Return lines for `text` with `entries`."""
+    new = "".join(_block(name, entry, indent) for name, entry in entries.items())
+    return new.replace("\n", _line_ending(text))
 
 
 def _block(key: str, value: Any, indent: int) -> str:
