@@ -37,7 +37,7 @@ def _codes(deletion: Deletion) -> list[str]:
 
 
 class _Backups:
-    """FSx, RDS and KMS, with one backup or snapshot in the answer of `call`."""
+    """FSx, RDS, CloudWatch Logs and KMS, with one thing in the answer of `call`."""
 
     def __init__(self, call: str = "", found: dict[str, str] | None = None, refused: str = "") -> None:
         self._call, self._found, self._refused = call, found, refused
@@ -48,6 +48,7 @@ class _Backups:
             "describe_backups": "Backups",
             "describe_db_snapshots": "DBSnapshots",
             "describe_db_cluster_snapshots": "DBClusterSnapshots",
+            "describe_log_groups": "logGroups",
         }[name]
 
         def paginate() -> list[dict[str, Any]]:
@@ -66,7 +67,7 @@ class _Backups:
         return {"KeyMetadata": {"KeyId": _KEY}}
 
     def deletion(self) -> Deletion:
-        return _deletion("KMS key", _KEY, {"fsx": self, "rds": self, "kms": self})
+        return _deletion("KMS key", _KEY, {"fsx": self, "rds": self, "logs": self, "kms": self})
 
 
 @pytest.mark.parametrize(
@@ -75,19 +76,21 @@ class _Backups:
         ("describe_backups", "BackupId"),
         ("describe_db_snapshots", "DBSnapshotIdentifier"),
         ("describe_db_cluster_snapshots", "DBClusterSnapshotIdentifier"),
+        ("describe_log_groups", "logGroupName"),
     ],
 )
 @pytest.mark.parametrize("key", [_KEY, _ARN, "alias/train"])
-def test_a_key_of_a_backup_is_kept(call: str, name: str, key: str):
-    aws = _Backups(call, {name: "mine", "KmsKeyId": key})
+def test_a_key_of_a_backup_or_log_group_is_kept(call: str, name: str, key: str):
+    member = "kmsKeyId" if call == "describe_log_groups" else "KmsKeyId"
+    aws = _Backups(call, {name: "mine", member: key})
     deletion = aws.deletion()
     assert (aws.scheduled, _codes(deletion)) == ([], ["LF1235"])
     assert deletion.problems[0].value == "mine"
-    other = _Backups(call, {name: "mine", "KmsKeyId": _ARN[:-1] + "0"})
+    other = _Backups(call, {name: "mine", member: _ARN[:-1] + "0"})
     assert (other.deletion().problems, other.scheduled) == ((), [_KEY])
 
 
-@pytest.mark.parametrize("call", ["describe_backups", "describe_db_snapshots", "describe_db_cluster_snapshots"])
+@pytest.mark.parametrize("call", ["describe_backups", "describe_db_snapshots", "describe_log_groups"])
 def test_a_key_is_kept_if_its_backups_cannot_be_queried(call: str):
     aws = _Backups(refused=call)
     deletion = aws.deletion()
@@ -185,7 +188,7 @@ def test_a_retained_role_does_not_need_the_key(resource_type: str, scheduled: li
     trace = Trace(resource_type="", id=_KEY, logical_id="", stack="train-storage", since=None)
     key = Retained(kind="KMS key", trace=trace, described=Description(), fleet="train")
     other = Retained(kind=resource_type, trace=replace(trace, id="runs"), described=Description(), fleet="train")
-    services: dict[str, Any] = {"fsx": aws, "rds": aws, "kms": aws}
+    services: dict[str, Any] = {"fsx": aws, "rds": aws, "logs": aws, "kms": aws}
     clients = cast(AwsClients, SimpleNamespace(client=services.__getitem__))
     delete(clients, Survey(items=(key,), others=(other,), stacks=(), problems=()))
     assert aws.scheduled == scheduled
