@@ -29,7 +29,7 @@ def check_key(arn: str, key: ExistingKey | None, *, region: str, path: tuple[Pat
     """
     named, with_id = arn.split(":")[3], f"--key-id {arn.rpartition('/')[2]} --region {region}"
     usable = f"an enabled symmetric encryption key of {region}"
-    choose = f"write the ARN of {usable}, or remove the key"
+    choose = f"write the ARN of {usable}, or remove `key`"
     if named != region:
         why, remedy = f"is in {named}, but the fleet is in {region}", choose
     elif key is None:
