@@ -43,8 +43,8 @@ def add_drill(commands: Verbs, run: Callable[..., int], directory_of: Callable[[
     drill = add_verb(
         commands,
         "drill",
-        help="start a Slurm cluster on test nodes of this machine, lose a node, during training if the fleet file has a job "
-        "for CPUs, report, and remove it",
+        help="start a Slurm cluster on test nodes of this machine, lose a node, during training if the fleet "
+        "file has a job for CPUs, report, and remove it",
         examples=("local drill -f fleet.yaml --workers 3", "local drill --example"),
     )
     _add_start(drill, file=None, example=False, workers=None, backend="auto")

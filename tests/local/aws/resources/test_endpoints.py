@@ -129,7 +129,10 @@ CONTAINER: dict[str, Any] = MODEL["PrimaryContainer"]
             {"PrimaryContainer": CONTAINER | {"Image": str(CONTAINER["Image"]).replace("us-west-2", "eu-west-1")}},
             "Cross region ECR image pulls are not allowed",
         ),
-        ({"PrimaryContainer": CONTAINER | {"ModelDataUrl": "s3://my-models/other.tar.gz"}}, "Could not find model data"),
+        (
+            {"PrimaryContainer": CONTAINER | {"ModelDataUrl": "s3://my-models/other.tar.gz"}},
+            "Could not find model data",
+        ),
         ({"VpcConfig": {"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"]}}, "The subnet ID 'subnet-1'"),
         (
             {
