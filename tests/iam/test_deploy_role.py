@@ -4,21 +4,18 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import nullcontext
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
 from llm_fleet import DeployRole
 from llm_fleet.catalog.deployment import action_scopes, deploy_facts, deployment_actions, service_linked
 from llm_fleet.iam.fleet_templates import FleetTemplates
 from llm_fleet.iam.statements import describe
-from llm_fleet.rules.deploy_role import check_issuer
 from llm_fleet.rules.problem import FleetError
 from tests.clean import all_findings
 from tests.golden import golden_resources
@@ -234,46 +231,6 @@ def test_what_is_rejected(stack: cdk.Stack, launch_post: Path, given: dict[str, 
     with pytest.raises(FleetError) as caught:
         DeployRole(stack, "Deploy", **{**arguments, **given})
     assert [problem.code.value for problem in caught.value.problems] == [code]
-
-
-def test_github_enterprise_server_is_not_supported():
-    (problem,) = check_issuer("https://github.my-org.com/_services/token")
-    assert "GitHub Enterprise Server, with an issuer `https://HOST/_services/token`, is not supported" in problem.remedy
-
-
-@pytest.mark.parametrize(
-    ("issuer", "provider", "fits"),
-    [
-        (None, HOST, True),
-        (None, f"{HOST}/octocat-inc", False),
-        (f"https://{HOST}/octocat-inc", f"{HOST}/octocat-inc", True),
-        (f"https://{HOST}/octocat-inc", HOST, False),
-    ],
-)
-def test_the_provider_must_be_that_of_the_issuer(
-    stack: cdk.Stack, launch_post: Path, issuer: str | None, provider: str, fits: bool
-):
-    arn = f"arn:aws:iam::111122223333:oidc-provider/{provider}"
-    given: dict[str, Any] = {
-        "assembly": launch_post,
-        "repository": REPOSITORY,
-        "environment": "production",
-        "issuer": issuer,
-        "provider": iam.OidcProviderNative.from_oidc_provider_arn(stack, "Ours", arn),
-    }
-    with nullcontext() if fits else pytest.raises(FleetError) as caught:
-        DeployRole(stack, "Deploy", **given)
-    if caught is not None:
-        (problem,) = caught.value.problems
-        assert (problem.code.value, problem.path, problem.value) == ("LF1257", ("provider",), arn)
-
-
-def test_a_provider_of_the_same_app_is_resolved_at_deployment(stack: cdk.Stack, launch_post: Path):
-    provider = iam.OidcProviderNative(stack, "Ours", url=f"https://{HOST}")
-    DeployRole(
-        stack, "Deploy", assembly=launch_post, repository=REPOSITORY, environment="production", provider=provider
-    )
-    assert "Ref" in trust(stack)["Principal"]["Federated"]
 
 
 def named_role(folder: Path, kind: str, key: str, name: str) -> Path:

@@ -234,7 +234,7 @@ _OUT = [
 
 def out(cidr: str, **changed: Any) -> dict[str, Any]:
     """An egress rule to addresses."""
-    rule = {**there("kept", "", egress=True), "ReferencedGroupInfo": {}, "CidrIpv4": cidr}
+    rule: dict[str, Any] = {**there("kept", "", egress=True), "ReferencedGroupInfo": {}, "CidrIpv4": cidr}
     return {**rule, **changed}
 
 

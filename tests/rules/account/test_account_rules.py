@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.account import cases, network_cases
+from tests.rules.account import cases, key_cases, network_cases
 from tests.rules.account.cases import Case
 from tests.rules.account.commands import commands_in, why_not
 
@@ -13,7 +13,7 @@ CASES = [
     *cases.RESERVATIONS,
     *cases.BUCKETS,
     *cases.FILE_SYSTEMS,
-    *cases.KEYS,
+    *key_cases.KEYS,
     *cases.IMAGES,
     *cases.MODELS,
     *network_cases.SUBNETS,
