@@ -210,8 +210,23 @@ def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, cap
         for kind in ("VPCs", "subnets", "security groups", "file systems", "keys"):
             assert fleet.left()[kind] == first[kind], kind
     # What all lives left behind.
+    keys = first["keys"]
     assert main(["retained", str(fleet.file), "--delete", "--yes", "launch-post"]) == 0
     assert fleet.left() == {}
+    # The fleet file still names them.
+    printed = capsys.readouterr().out
+    (problem,) = listed(fleet, capsys, "--adopt", code=1)["problems"]
+    assert problem["code"] == "LF1272"
+    missing = problem["given"].split(", ")
+    assert "the fleet file still names what was deleted:\n  " + "\n  ".join(missing) + "\n" in printed
+    paths = [one.partition(": ")[0] for one in missing]
+    assert paths == [
+        "network.existing.vpc", "network.existing.subnets.usw2-az4", "network.existing.security_group",
+        "network.existing.key", "storage.key", "storage.fsx.existing.id", "storage.home.existing.id",
+        "storage.buckets.data.name", "storage.buckets.data.key",
+    ]  # fmt: skip
+    assert {one.rpartition("/")[2] for one in missing if "key: " in one} == keys
+    assert fleet.file.read_text(encoding="utf-8") == after
 
 
 def test_a_deployed_fleet_is_not_changed_and_none_of_two_vpcs_is_adopted(fleet: RetainedFleet, capsys: Capture):

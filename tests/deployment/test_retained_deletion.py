@@ -128,18 +128,61 @@ def test_a_network_that_others_use_is_kept_and_so_is_what_a_service_refuses(flee
     # The file systems' interfaces are deleted with them.
     assert {id for id in found if not id.startswith("eni-")} == others
     aws.refuse_calls("AccessDeniedException", service="logs", operation="DeleteLogGroup")
-    # The keys are kept, too: the log group's records are encrypted with one of them.
-    assert codes(fleet, capsys, "--yes", "launch-post", code=1) == {"LF1004", "LF1233", "LF1235"}
+    assert codes(fleet, capsys, "--yes", "launch-post", code=1) == {"LF1004", "LF1233"}
     aws.refuse_calls("AccessDeniedException", times=0)
     left = fleet.left()
-    assert {"file systems", "buckets"}.isdisjoint(left)
+    assert "buckets" not in left
     assert {len(left[kind]) for kind in ("VPCs", "subnets", "log groups")} == {1}
-    assert len(left["keys"]) == 2
+    assert {len(left[kind]) for kind in ("file systems", "keys")} == {2}
+    # A key is kept although it is named: file systems and the log group may be encrypted with it.
+    assert codes(fleet, capsys, "--yes", "launch-post", "--only", min(left["keys"]), code=1) == {"LF1235"}
     ec2.delete_security_group(GroupId=foreign["GroupId"])
     ec2.detach_vpn_gateway(VpnGatewayId=gateway, VpcId=fleet.vpc)
     ec2.delete_egress_only_internet_gateway(EgressOnlyInternetGatewayId=egress["EgressOnlyInternetGatewayId"])
     ec2.delete_network_acl(NetworkAclId=acl)
     ec2.delete_vpc_peering_connection(VpcPeeringConnectionId=peering["VpcPeeringConnectionId"])
+    assert codes(fleet, capsys, "--yes", "launch-post", code=0) == set()
+    assert fleet.left() == {}
+
+
+def test_file_systems_and_keys_in_a_vpc_that_others_use_are_deleted_only_by_their_ids(
+    fleet: RetainedFleet, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    ec2, before = fleet.aws.client("ec2"), fleet.left()
+    (subnet,) = before["subnets"]
+    foreign = ec2.create_network_interface(SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
+    main(["retained", str(fleet.file), "--json"])
+    listed = json.loads(capsys.readouterr().out)["retained"]
+    used = {one["kind"] for one in listed if one["vpc_users"] == [foreign]}
+    assert used == {"file system", "VPC", "subnet", "security group", "KMS key"}
+    assert all(not one["vpc_users"] for one in listed if one["kind"] not in used)
+
+    # What others use is shown before the confirmation, and kept after it.
+    monkeypatch.setattr(sys, "stdin", io.StringIO("launch\n"))
+    assert main(["retained", str(fleet.file), "--delete"]) == 1
+    shown = capsys.readouterr()
+    (lustre, home) = (line for line in shown.out.splitlines() if line.startswith("file system "))
+    assert foreign in lustre
+    assert foreign in home
+    assert shown.err.index("LF1233") < shown.err.index("in VPCs that others use. Type the fleet's name")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("launch-post\n"))
+    assert main(["retained", str(fleet.file), "--delete"]) == 1
+    assert capsys.readouterr().err.count("LF1233") == 1
+    left = fleet.left()
+    kept = ("file systems", "keys", "VPCs", "subnets", "security groups")
+    assert {kind: left[kind] for kind in kept} == {kind: before[kind] for kind in kept}
+    assert {"buckets", "log groups"}.isdisjoint(left)
+
+    # An unknown answer is like a use.
+    fleet.aws.refuse_calls("UnauthorizedOperation", service="ec2", operation="DescribeNetworkInterfaces")
+    assert codes(fleet, capsys, "--yes", "launch-post", code=3) == {"LF1004"}
+    fleet.aws.refuse_calls("UnauthorizedOperation", times=0)
+    assert fleet.left() == left
+
+    one = min(before["file systems"])
+    assert codes(fleet, capsys, "--yes", "launch-post", "--only", one, code=0) == set()
+    assert fleet.left()["file systems"] == before["file systems"] - {one}
+    ec2.delete_network_interface(NetworkInterfaceId=foreign)
     assert codes(fleet, capsys, "--yes", "launch-post", code=0) == set()
     assert fleet.left() == {}
 

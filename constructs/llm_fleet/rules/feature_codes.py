@@ -169,6 +169,7 @@ class RetainedCode(AnyCode):
     DELETION_LONG = "LF1238", "a file system whose deletion takes too long"
     DOES_NOT_FIT = "LF1270", "a retained network that does not match the fleet file"
     KEY_STATE = "LF1271", "retained data whose KMS key cannot be used"
+    MISSING = "LF1272", "a fleet file that names deleted resources"
 
 
 class DeployCode(AnyCode):

@@ -1,6 +1,7 @@
 """The command `llm-fleet retained`."""
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llm_fleet.cli.place import add_file, file_of
@@ -44,6 +45,7 @@ def retained(arguments: argparse.Namespace) -> int:
     """List, adopt or delete the retained resources. Returns 3 if AWS could not be queried completely."""
     from llm_fleet.cli.clients import AwsClients, AwsRefusal
     from llm_fleet.cli.retained.listing import print_list
+    from llm_fleet.cli.retained.network_others import with_users
     from llm_fleet.cli.retained.survey import survey
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.fleet_file.load import load_fleet
@@ -73,25 +75,32 @@ def retained(arguments: argparse.Namespace) -> int:
     elif arguments.delete:
         return _delete(clients, found, fleet, arguments)
     else:
+        found = with_users(clients, found, ours=(*found.items, *found.others))
         print_list(found, fleet, as_json=arguments.json)
     return ExitCode.NOT_CHECKED if found.problems else ExitCode.FINE
 
 
 def _delete(clients: "AwsClients", found: "Survey", fleet: "Fleet", arguments: argparse.Namespace) -> int:
     """Delete what was found. Returns 1 if something was kept, 3 if that is only because AWS refused a call."""
-    from llm_fleet.cli.retained.deletion import check_not_deployed, confirm, delete, without_tagged
+    from llm_fleet.cli.retained.adoption import missing_names
+    from llm_fleet.cli.retained.deletion import check_not_deployed, confirm, delete, without_tagged, without_used
     from llm_fleet.cli.retained.listing import print_deletion, print_list
+    from llm_fleet.cli.retained.network_others import with_users
     from llm_fleet.cli.verb import ExitCode
     from llm_fleet.rules.feature_codes import CommandCode
 
     check_not_deployed(found, fleet)
     found, tagged = without_tagged(found, arguments.only)
+    # Without --only, the others are those whose tag alone connects them with the fleet: they may be of another app.
+    every = with_users(clients, found, ours=(*found.items, *(found.others if arguments.only else ())))
+    found, used = without_used(every, arguments.only)
     if not arguments.json:
-        print_list(found, fleet, as_json=False)
+        print_list(replace(every, problems=found.problems), fleet, as_json=False)
     if found.items:
-        confirm(fleet.name, arguments.yes)
-    deletion = delete(clients, found, known=tagged)
-    print_deletion(deletion, found, as_json=arguments.json)
+        confirm(fleet.name, arguments.yes, kept=used)
+    deletion = delete(clients, found, known=tagged, kept=used)
+    missing = missing_names(clients, fleet, exists=(*found.others, *deletion.kept), deleted=deletion.deleted)
+    print_deletion(deletion, found, as_json=arguments.json, missing=missing)
     problems = (*found.problems, *deletion.problems)
     if not problems:
         return ExitCode.FINE

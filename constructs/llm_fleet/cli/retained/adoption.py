@@ -1,21 +1,23 @@
 """Writes retained resources into the fleet file, so that the next deployment uses them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
-from llm_fleet.cli.clients import AwsClients, aws_errors_reported
-from llm_fleet.cli.retained.fleet_keys import PARTS, STORAGE_KEY, fleet_key
+from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.fleet_keys import PARTS, STORAGE_KEY, fleet_key, is_named, named
 from llm_fleet.cli.retained.network_parts import check_key, existing_parts
-from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
+from llm_fleet.cli.retained.survey import KINDS, LUSTRE, Retained, Survey
 from llm_fleet.cli.retained.yaml_edit import set_keys
 from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.document import read_text
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.fleet_file.load import parse_fleet
 from llm_fleet.rules.feature_codes import RetainedCode
+
+RESTORE = "remove these keys, and write again what was in their places before `--adopt`, e.g. from version control"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,8 @@ def adopt(clients: AwsClients, found: Survey, fleet: Fleet, path: Path) -> Adopt
     """Return the changed text of the fleet file at `path`, which is valid.
 
     Raises `FleetError`: LF1231 if the fleet is deployed, LF1236 if several resources have the same key, LF1270 if the
-    network does not match the file, LF1271 if a KMS key cannot be used, and the errors that the fleet file would have.
+    network does not match the file, LF1271 if a KMS key cannot be used, LF1272 if the changed text names what does not
+    exist any more, and the errors that the fleet file would have.
     """
     text = read_text(path)
     chosen = _chosen(found, fleet)
@@ -68,8 +71,40 @@ def adopt(clients: AwsClients, found: Survey, fleet: Fleet, path: Path) -> Adopt
             value=", ".join(found.stacks),
             subject=str(path),
         )
-    parse_fleet(after, subject=f"{path} with the retained resources", directory=path.parent)
+    adopted = parse_fleet(after, subject=f"{path} with the retained resources", directory=path.parent)
+    if missing := missing_names(clients, adopted, exists=(*found.items, *found.others)):
+        refuse(
+            RetainedCode.MISSING,
+            "the fleet file names resources that do not exist any more, or whose deletion is scheduled",
+            f"{RESTORE}; `aws kms cancel-key-deletion` restores a KMS key",
+            value=", ".join(missing),
+            subject="nothing was written",
+        )
     return Adoption(before=text, after=after, notes=tuple(notes))
+
+
+def missing_names(
+    clients: AwsClients, fleet: Fleet, *, exists: Collection[Retained], deleted: Collection[Retained] = ()
+) -> list[str]:
+    """Return each key of the fleet file with the id of a resource that is in `deleted`, does not exist any more, or
+    whose deletion is scheduled, e.g. `network.existing.vpc: vpc-1`. `exists` are not queried.
+    """
+    return [
+        f"{'.'.join(path)}: {id}"
+        for path, kind, id in named(fleet)
+        if any(is_named(item, id) for item in deleted)
+        or (not any(is_named(item, id) for item in exists) and _is_missing(clients, kind, id, fleet.region))
+    ]
+
+
+def _is_missing(clients: AwsClients, kind: str, id: str, region: str) -> bool:
+    try:
+        with aws_errors_reported(f"{kind} {id}"):
+            return KINDS[kind][1](clients, id, region) is None
+    except AwsGone:
+        return True
+    except AwsRefusal:  # E.g. a key of another account: it may exist.
+        return False
 
 
 def _chosen(found: Survey, fleet: Fleet) -> dict[tuple[str, ...], Retained]:

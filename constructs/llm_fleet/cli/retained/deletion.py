@@ -14,19 +14,17 @@ from typing import Any
 from llm_fleet.cli.clients import AwsClients, AwsGone, AwsRefusal, aws_errors_reported
 from llm_fleet.cli.retained.buckets import delete_bucket
 from llm_fleet.cli.retained.key_uses import data_by_key
-from llm_fleet.cli.retained.network_others import others_in
-from llm_fleet.cli.retained.survey import LUSTRE, Retained, Survey
-from llm_fleet.cli.screen import Step, progress
+from llm_fleet.cli.retained.network_others import NOT_KNOWN, others_in, vpc_of
+from llm_fleet.cli.retained.survey import FILE_SYSTEM, KEY, LUSTRE, Retained, Survey
+from llm_fleet.cli.screen import Step, counted, progress
 from llm_fleet.cli.verb import refuse
 from llm_fleet.fleet_file.fleet import Fleet
 from llm_fleet.rules.feature_codes import RetainedCode
 from llm_fleet.rules.problem import FleetError, Problem
 
-_FILE_SYSTEM = "file system"
 _LOGS = "AccessLogs"
 """Beginning of the logical id of the bucket for access logs."""
 _NETWORK = ("security group", "subnet", "VPC")
-KEY = "KMS key"
 KEY_DAYS = 30
 """Days until a key is deleted, in which the deletion can be cancelled: the maximum.
 Source: document https://docs.aws.amazon.com/kms/latest/APIReference/API_ScheduleKeyDeletion.html"""
@@ -54,11 +52,12 @@ def check_not_deployed(found: Survey, fleet: Fleet) -> None:
         )
 
 
-def confirm(name: str, given: str | None) -> None:
+def confirm(name: str, given: str | None, kept: Collection[Retained] = ()) -> None:
     """Require the fleet's `name`, as the option `given` or typed. Raises `FleetError` (LF1232)."""
     if given is None:
+        rest = f", except {counted(len(kept), 'resource')} in VPCs that others use" if kept else ""
         print(
-            f"This deletes these resources and all their data. Type the fleet's name ({name}): ",
+            f"This deletes these resources and all their data{rest}. Type the fleet's name ({name}): ",
             end="",
             file=sys.stderr,
         )
@@ -74,12 +73,17 @@ def confirm(name: str, given: str | None) -> None:
         )
 
 
-def delete(clients: AwsClients, found: Survey, *, known: Iterable[Problem] = ()) -> Deletion:
-    """Delete `found`. What cannot be deleted is kept and reported, with the problems `known`, and the rest deleted."""
+def delete(
+    clients: AwsClients, found: Survey, *, known: Iterable[Problem] = (), kept: Iterable[Retained] = ()
+) -> Deletion:
+    """Delete `found`. What cannot be deleted is kept and reported, with the problems `known`, and the rest deleted.
+
+    `kept` is what was kept before.
+    """
     run = _Run(clients=clients, found=found, problems=list(known))
     with progress("deleting", total=len(found.items)) as step:
         run.all(step)
-    kept = tuple(item for item in found.items if item not in run.deleted)
+    kept = (*kept, *(item for item in found.items if item not in run.deleted))
     return Deletion(deleted=tuple(run.deleted), kept=kept, problems=tuple(run.problems))
 
 
@@ -104,6 +108,21 @@ def without_tagged(found: Survey, only: Collection[str]) -> tuple[Survey, list[P
     return replace(found, items=sure, others=(*found.others, *tagged)), problems
 
 
+def without_used(found: Survey, only: Collection[str]) -> tuple[Survey, tuple[Retained, ...]]:
+    """Return `found` without resources in VPCs that others use, and these, unless `only` has their ids.
+
+    A file system's deletion cannot be undone, and whether the others have mounted it cannot be queried.
+    """
+    used = tuple(item for item in found.items if item.vpc_users and item.id not in only)
+    problems = [
+        _in_use(vpc, users, [item.id for item in used if item.kind == KEY or vpc_of(item) == vpc])
+        for vpc, users in sorted({vpc_of(item): item.vpc_users for item in used if item.kind != KEY}.items())
+        if users != (NOT_KNOWN,)  # Then the reason is among the problems of `found`.
+    ]
+    free = tuple(item for item in found.items if item not in used)
+    return replace(found, items=free, others=(*found.others, *used), problems=(*found.problems, *problems)), used
+
+
 @dataclass(slots=True, kw_only=True)
 class _Run:
     clients: AwsClients
@@ -114,9 +133,9 @@ class _Run:
     def all(self, step: Step) -> None:
         """Delete everything in its order."""
         for item in self.found.items:
-            if item.kind not in (_FILE_SYSTEM, *_DELETE, KEY):
+            if item.kind not in (FILE_SYSTEM, *_DELETE, KEY):
                 self._keep(_not_deleted(item))
-        self._file_systems(self.found.of(_FILE_SYSTEM), step)
+        self._file_systems(self.found.of(FILE_SYSTEM), step)
         network = list(self._free_network())
         for item in self.found.of("security group"):
             if item in network:
@@ -180,8 +199,8 @@ class _Run:
     def _free_network(self) -> Iterator[Retained]:
         """Yield the parts of VPCs in which only resources of this list are; report the other VPCs."""
         ours = {item.id for item in self.found.items}
-        kept = [item for item in self.found.of(_FILE_SYSTEM) if item not in self.deleted]
-        vpcs = {vpc for item in self.found.items if item.kind in _NETWORK and (vpc := _vpc_of(item))}
+        kept = [item for item in self.found.of(FILE_SYSTEM) if item not in self.deleted]
+        vpcs = {vpc for item in self.found.items if item.kind in _NETWORK and (vpc := vpc_of(item))}
         for vpc in sorted(vpcs):
             try:
                 with aws_errors_reported(f"resources in {vpc}"):
@@ -191,10 +210,10 @@ class _Run:
                 continue
             if others:
                 self._keep(_of_others(vpc, others))
-            elif mounted := [item.id for item in kept if _vpc_of(item) in (vpc, "")]:
+            elif mounted := [item.id for item in kept if vpc_of(item) in (vpc, "")]:
                 self._keep(_of_file_systems(vpc, mounted))
             else:
-                yield from (item for item in self.found.items if item.kind in _NETWORK and _vpc_of(item) == vpc)
+                yield from (item for item in self.found.items if item.kind in _NETWORK and vpc_of(item) == vpc)
 
     def _revoke_rules(self, item: Retained) -> None:
         ec2 = self.clients.client("ec2")
@@ -242,16 +261,23 @@ def _naming_groups(permissions: Iterable[Mapping[str, Any]], own: str) -> list[d
     return found
 
 
-def _vpc_of(item: Retained) -> str:
-    return item.id if item.kind == "VPC" else str(item.described.facts.get("VpcId", ""))
-
-
 def _not_deleted(item: Retained) -> Problem:
     return Problem(
         code=RetainedCode.NOT_DELETED,
         message="this command does not delete resources of this kind",
         remedy="delete it in the console of its service, then run the command again for the network and the keys",
         value=f"{item.kind} {item.id}",
+    )
+
+
+def _in_use(vpc: str, users: Collection[str], kept: Collection[str]) -> Problem:
+    return Problem(
+        code=RetainedCode.OTHERS_USE_IT,
+        message=f"{vpc} has resources that are not in the list and may use it, its file systems and the fleet's KMS "
+        f"keys; these are kept: {', '.join(kept)}",
+        remedy="delete the given resources first, then run the command again; or delete what they do not use with "
+        "`--delete --only ID`",
+        value=", ".join(users),
     )
 
 

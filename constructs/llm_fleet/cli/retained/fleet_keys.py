@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from llm_fleet.cli.retained.survey import LUSTRE, OPEN_ZFS, Retained
+from llm_fleet.cli.retained.survey import FILE_SYSTEM, KEY, LUSTRE, OPEN_ZFS, Retained
 from llm_fleet.fleet_file.fleet import Fleet
 
 KeyPath = tuple[str, ...]
@@ -32,15 +32,50 @@ class FleetKey:
         return f"{'used as ' if self.used else ''}{'.'.join(self.path)}" if self.path else f"no: {self.reason}"
 
 
+def named(fleet: Fleet) -> Iterator[tuple[KeyPath, str, str]]:
+    """Yield each key of the fleet file that names a retained resource: its path, the resource's kind, and id or ARN."""
+    existing = fleet.network.existing if fleet.network is not None else None
+    if existing is not None:
+        yield (*PARTS, "vpc"), "VPC", existing.vpc
+        yield from (((*PARTS, "subnets", zone), "subnet", id) for zone, id in existing.subnets.items())
+        yield from (((*PARTS, "database_subnets"), "subnet", id) for id in existing.database_subnets)
+        if existing.security_group is not None:
+            yield (*PARTS, "security_group"), "security group", existing.security_group
+        if isinstance(existing.encryption_key, str):
+            yield (*PARTS, "key"), KEY, existing.encryption_key
+    storage = fleet.storage
+    if isinstance(storage.encryption_key, str):
+        yield STORAGE_KEY, KEY, storage.encryption_key
+    for part, one in (("fsx", storage.fsx), ("home", storage.home)):
+        if one is not None and one.existing is not None:
+            yield ("storage", part, "existing", "id"), FILE_SYSTEM, str(one.existing.file_system_id)
+    for name, bucket in storage.buckets.items():
+        if bucket.existing:
+            yield ("storage", "buckets", name, "name"), "bucket", str(bucket.bucket_name)
+            if isinstance(bucket.encryption_key, str):
+                yield ("storage", "buckets", name, "key"), KEY, bucket.encryption_key
+
+
+def is_named(item: Retained, id: str) -> bool:
+    """Return whether `id`, also the ARN of a KMS key, is that of `item`."""
+    return id.rpartition("/")[2] == item.id
+
+
 def fleet_key(item: Retained, fleet: Fleet) -> FleetKey:
     """Return where `fleet`'s file can name `item`."""
+    key = _place(item, fleet)
+    ids = [id for path, _, id in named(fleet) if key.path and path[: len(key.path)] == key.path]
+    return replace(key, used=any(is_named(item, id) for id in ids))
+
+
+def _place(item: Retained, fleet: Fleet) -> FleetKey:
     match item.kind:
         case "VPC" | "subnet" | "security group" if item.part == "network" and (key := _of_network(item)):
             return _in_network(item, fleet, key)
         case "KMS key" if item.part == "network" and item.trace.logical_id == _logical_id("Key"):
             return _in_network(item, fleet, "key")
         case "KMS key" if item.part == "storage" and item.trace.logical_id == _logical_id("Key"):
-            return FleetKey(path=STORAGE_KEY, used=_names(fleet.storage.encryption_key, item))
+            return FleetKey(path=STORAGE_KEY)
         case "file system" if item.part == "storage":
             return _of_file_system(item, fleet)
         case "bucket" if item.part == "storage":
@@ -63,22 +98,7 @@ def _in_network(item: Retained, fleet: Fleet, key: str) -> FleetKey:
         return FleetKey(reason="the fleet file has no network")
     if fleet.network.vpc is not None:
         return FleetKey(reason="the fleet file has another network, `network.vpc`")
-    existing = fleet.network.existing
-    if existing is None:
-        return FleetKey(path=(*PARTS, key))
-    named = {
-        "vpc": [existing.vpc],
-        "subnets": list(existing.subnets.values()),
-        "database_subnets": existing.database_subnets,
-        "security_group": [existing.security_group],
-    }
-    used = _names(existing.encryption_key, item) if key == "key" else item.id in named[key]
-    return FleetKey(path=(*PARTS, key), used=used)
-
-
-def _names(key: object, item: Retained) -> bool:
-    """Return whether `key`, the ARN of a KMS key, is that of `item`."""
-    return isinstance(key, str) and key.rpartition("/")[2] == item.id
+    return FleetKey(path=(*PARTS, key))
 
 
 def is_compute_subnet(item: Retained) -> bool:
@@ -101,9 +121,7 @@ def _of_file_system(item: Retained, fleet: Fleet) -> FleetKey:
     if kind == LUSTRE:
         if storage.fsx is None:
             return FleetKey(reason="the fleet file has no `storage.fsx`")
-        here = storage.fsx.existing
-        used = here is not None and here.file_system_id == item.id
-        return FleetKey(path=("storage", "fsx", "existing"), used=used)
+        return FleetKey(path=("storage", "fsx", "existing"))
     if kind != OPEN_ZFS:
         return FleetKey(reason="it was not queried")
     home = storage.home
@@ -111,18 +129,13 @@ def _of_file_system(item: Retained, fleet: Fleet) -> FleetKey:
         return FleetKey(reason="the fleet file has no `storage.home`")
     if home.volumes:
         return FleetKey(reason="`storage.home.volumes` cannot be set for an existing file system")
-    used = home.existing is not None and home.existing.file_system_id == item.id
-    return FleetKey(path=("storage", "home", "existing"), used=used)
+    return FleetKey(path=("storage", "home", "existing"))
 
 
 def _of_bucket(item: Retained, fleet: Fleet) -> FleetKey:
     ids: Mapping[str, str] = {_logical_id(f"Bucket-{name}"): name for name in fleet.storage.buckets}
     name = ids.get(item.trace.logical_id)
-    if name is None:
-        return FleetKey(reason=_reason(item))
-    bucket = fleet.storage.buckets[name]
-    used = bucket.existing and bucket.bucket_name == item.id
-    return FleetKey(path=("storage", "buckets", name), used=used)
+    return FleetKey(reason=_reason(item)) if name is None else FleetKey(path=("storage", "buckets", name))
 
 
 def _logical_id(construct: str) -> str:

@@ -1,15 +1,16 @@
 """Prints retained resources: table or JSON."""
 
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from llm_fleet.cli.plan.fleet_sections import as_number, in_dollars
-from llm_fleet.cli.retained.adoption import Adoption
-from llm_fleet.cli.retained.deletion import KEY, KEY_DAYS, Deletion
+from llm_fleet.cli.retained.adoption import RESTORE, Adoption
+from llm_fleet.cli.retained.deletion import KEY_DAYS, Deletion
 from llm_fleet.cli.retained.fleet_keys import fleet_key
-from llm_fleet.cli.retained.survey import NO_CHARGE, Retained, Survey
+from llm_fleet.cli.retained.survey import KEY, NO_CHARGE, Retained, Survey
 from llm_fleet.cli.screen import Screen, Tone, Toned, counted, painted, print_json, print_notes
 from llm_fleet.cli.table import Cell, Column, Table
 from llm_fleet.fleet_file.fleet import Fleet
@@ -21,10 +22,13 @@ _COLUMNS = (
     Column(key="since", title="SINCE"),
     Column(key="size", title="SIZE", right=True),
     Column(key="month", title="PER MONTH", right=True),
+    Column(key="users", title="VPC IN USE BY"),
     Column(key="key", title="FLEET FILE", wraps=True),
 )
 _NOT_KNOWN = "no price known"
 _NOT_QUERIED = "not queried"
+_USERS = 2
+"""Ids of others that a row of the table names."""
 
 
 def print_list(found: Survey, fleet: Fleet, *, as_json: bool) -> None:
@@ -68,21 +72,25 @@ def print_adoption(adoption: Adoption, found: Survey, path: Path, *, as_json: bo
     print_notes(adoption.notes, found.problems)
 
 
-def print_deletion(deletion: Deletion, found: Survey, *, as_json: bool) -> None:
-    """Print what was deleted, and on standard error why the others were not.
+def print_deletion(deletion: Deletion, found: Survey, *, as_json: bool, missing: Sequence[str] = ()) -> None:
+    """Print what was deleted, keys of the fleet file that still name it, and on standard error why others were not.
 
     The list, which was printed before, has the problems of `found`; JSON has both.
     """
     if as_json:
         problems = dict.fromkeys((*found.problems, *deletion.problems))
         ids = {"deleted": [item.id for item in deletion.deleted], "kept": [item.id for item in deletion.kept]}
-        print_json({**ids, "problems": list(problems)})
+        print_json({**ids, "missing": missing, "problems": list(problems)})
         return
     for item in deletion.deleted:
         how = f"scheduled for deletion in {KEY_DAYS} days" if item.kind == KEY else "deleted"
         print(f"{how}: {item.kind} {item.id}")
     for item in deletion.kept:
         print(f"kept: {item.kind} {item.id}")
+    if missing:
+        print("the fleet file still names what was deleted:")
+        print("".join(f"  {one}\n" for one in missing), end="")
+        print(RESTORE)
     sys.stdout.flush()
     print_notes((), [problem for problem in deletion.problems if problem not in found.problems])
 
@@ -106,8 +114,14 @@ def _row(item: Retained, fleet: Fleet) -> dict[str, Cell]:
         "since": f"{item.since:%Y-%m-%d}" if item.since else None,
         "size": described.size or None,
         "month": _price(item),
+        "users": Toned(_users(item.vpc_users), Tone.WARNING),
         "key": str(fleet_key(item, fleet)),
     }
+
+
+def _users(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _USERS} more" if len(ids) > _USERS else ""
+    return ", ".join(ids[:_USERS]) + more
 
 
 def _price(item: Retained) -> Toned:
@@ -134,6 +148,7 @@ def _data(item: Retained, fleet: Fleet) -> dict[str, Any]:
         "month_usd": as_number(item.described.month_usd),
         "price_region": item.described.price_region or None,
         "checked": item.is_checked,
+        "vpc_users": item.vpc_users,
         "key": ".".join(key.path) or None,
         "used": key.used,
         "reason": key.reason or None,

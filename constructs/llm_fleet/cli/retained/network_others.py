@@ -1,9 +1,15 @@
-"""Resources in a VPC without whose deletion it and its parts cannot be deleted."""
+"""Resources of others in a VPC: it cannot be deleted without them, and they may use its file systems."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from llm_fleet.cli.clients import AwsClients
+from llm_fleet.cli.clients import AwsClients, AwsRefusal, aws_errors_reported
+from llm_fleet.cli.retained.survey import FILE_SYSTEM, KEY, Retained, Survey
+from llm_fleet.rules.problem import Problem
+
+NOT_KNOWN = "not known"
+"""Instead of the ids in a VPC that could not be queried, which others may use."""
 
 _ENDED = ("deleted", "deleting", "detached", "rejected", "expired", "failed")
 """States of endpoints, attachments and peering connections that no longer exist.
@@ -16,6 +22,36 @@ def others_in(clients: AwsClients, vpc: str, ours: Collection[str]) -> set[str]:
     Source: document https://docs.aws.amazon.com/vpc/latest/userguide/delete-vpc.html
     """
     return {*_inside(clients.client("ec2"), vpc), *_connected(clients.client("ec2"), vpc)} - set(ours)
+
+
+def with_users(clients: AwsClients, found: Survey, ours: Iterable[Retained]) -> Survey:
+    """Return `found` with what is in its VPCs besides `ours`, at each item there, and at all keys: users of a VPC may
+    have data that a key has encrypted.
+    """
+    ours = tuple(ours)
+    own = {item.id for item in ours}
+    # A file system's interfaces are deleted with it.
+    own |= {id for item in ours for id in item.described.facts.get("NetworkInterfaceIds", ())}
+    is_complete = all(item.is_checked for item in ours if item.kind == FILE_SYSTEM)
+    users: dict[str, tuple[str, ...]] = {}
+    problems: list[Problem] = []
+    for vpc in sorted({vpc_of(item) for item in found.items} - {""}):
+        try:
+            with aws_errors_reported(f"resources in {vpc}"):
+                users[vpc] = tuple(sorted(others_in(clients, vpc, own))) if is_complete else (NOT_KNOWN,)
+        except AwsRefusal as refused:
+            users[vpc] = (NOT_KNOWN,)
+            problems += [one for one in refused.problems if one not in (*found.problems, *problems)]
+    every = tuple(dict.fromkeys(id for ids in users.values() for id in ids))
+    items = tuple(
+        replace(item, vpc_users=every if item.kind == KEY else users.get(vpc_of(item), ())) for item in found.items
+    )
+    return replace(found, items=items, problems=(*found.problems, *problems))
+
+
+def vpc_of(item: Retained) -> str:
+    """Return the id of its VPC; empty without one."""
+    return item.id if item.kind == "VPC" else str(item.described.facts.get("VpcId", ""))
 
 
 def _inside(ec2: Any, vpc: str) -> Iterator[str]:

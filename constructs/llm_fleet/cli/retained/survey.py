@@ -18,6 +18,7 @@ from llm_fleet.rules.problem import Problem, raise_problems
 
 NO_CHARGE = Decimal(0)
 LUSTRE, OPEN_ZFS = "LUSTRE", "OPENZFS"
+FILE_SYSTEM, KEY = "file system", "KMS key"
 _DATA_DAYS = 3
 """S3 writes the metric of a bucket's size once a day, a day later.
 Source: document https://docs.aws.amazon.com/AmazonS3/latest/userguide/metrics-dimensions.html"""
@@ -61,6 +62,8 @@ class Retained:
     """Name of the fleet."""
     is_checked: bool = True
     """Whether its service was queried; otherwise it may not exist any more."""
+    vpc_users: tuple[str, ...] = ()
+    """Ids of resources of others in its VPC; for a key, in all VPCs of the list."""
 
     @property
     def id(self) -> str:
@@ -291,7 +294,7 @@ def _rds(call: str, key: str, answer: str) -> "Describe":
 Describe = Callable[[AwsClients, str, str], Description | None]
 
 KINDS: Mapping[str, tuple[str, Describe]] = {
-    "file system": ("AWS::FSx::FileSystem", _file_system),
+    FILE_SYSTEM: ("AWS::FSx::FileSystem", _file_system),
     "bucket": ("AWS::S3::Bucket", _bucket),
     "VPC": ("AWS::EC2::VPC", _vpc),
     "subnet": ("AWS::EC2::Subnet", _subnet),
@@ -308,7 +311,7 @@ KINDS: Mapping[str, tuple[str, Describe]] = {
         "AWS::RDS::DBSnapshot",
         _rds("describe_db_snapshots", "DBSnapshotIdentifier", "DBSnapshots"),
     ),
-    "KMS key": ("AWS::KMS::Key", _key),
+    KEY: ("AWS::KMS::Key", _key),
 }
 """Types of CloudFormation and descriptions by kind, in the order of the list. Other types are listed with their type,
 and not queried."""
