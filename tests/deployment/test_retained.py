@@ -217,7 +217,7 @@ def test_the_next_lives_use_what_the_first_left_behind(fleet: RetainedFleet, cap
     printed = capsys.readouterr().out
     (problem,) = listed(fleet, capsys, "--adopt", code=1)["problems"]
     assert problem["code"] == "LF1272"
-    missing = problem["given"].split(", ")
+    missing = problem["message"].partition("scheduled: ")[2].split(", ")
     assert "the fleet file still names what was deleted:\n  " + "\n  ".join(missing) + "\n" in printed
     paths = [one.partition(": ")[0] for one in missing]
     assert paths == [

@@ -73,11 +73,11 @@ def adopt(clients: AwsClients, found: Survey, fleet: Fleet, path: Path) -> Adopt
         )
     adopted = parse_fleet(after, subject=f"{path} with the retained resources", directory=path.parent)
     if missing := missing_names(clients, adopted, exists=(*found.items, *found.others)):
+        names = ", ".join(missing)  # In the message: a long value would be cut.
         refuse(
             RetainedCode.MISSING,
-            "the fleet file names resources that do not exist any more, or whose deletion is scheduled",
+            f"the fleet file names resources that do not exist any more, or whose deletion is scheduled: {names}",
             f"{RESTORE}; `aws kms cancel-key-deletion` restores a KMS key",
-            value=", ".join(missing),
             subject="nothing was written",
         )
     return Adoption(before=text, after=after, notes=tuple(notes))
