@@ -192,11 +192,10 @@ def test_values_can_be_tokens(app: cdk.App):
             compute_cidr=blocks[1].value_as_string,
         ),
     )
-    subnet = stack.resolve(network.zones[1].compute.cidr_block)
-    assert subnet == {"Fn::Select": [2, {"Fn::Cidr": [{"Ref": "Cidr1"}, 4, "14"]}]}
-    private = network.zones[1].private
-    assert private is not None
-    assert stack.resolve(private.cidr_block) == {"Fn::Select": [1, {"Fn::Cidr": [{"Ref": "Cidr0"}, 16, "12"]}]}
+    zone_1 = network.zones[1]
+    assert zone_1.compute is not None
+    assert stack.resolve(zone_1.compute.cidr_block) == {"Fn::Select": [2, {"Fn::Cidr": [{"Ref": "Cidr1"}, 4, "14"]}]}
+    assert stack.resolve(zone_1.private.cidr_block) == {"Fn::Select": [1, {"Fn::Cidr": [{"Ref": "Cidr0"}, 16, "12"]}]}
     template = Template.from_stack(stack)
     assert named(template, SUBNET, "Az1Compute")["Properties"]["AvailabilityZoneId"] == {"Ref": "Zone"}
 
