@@ -15,18 +15,7 @@ from llm_fleet.rules.feature_codes import CommandCode
 if TYPE_CHECKING:
     from llm_fleet.cli.clients import AwsClients
 
-_NO_ANSWER = frozenset(
-    {
-        CommandCode.NO_BOTO3,
-        CommandCode.NO_CREDENTIALS,
-        CommandCode.EXPIRED,
-        CommandCode.INVALID_CREDENTIALS,
-        CommandCode.DENIED,
-        CommandCode.THROTTLED,
-        CommandCode.UNREACHABLE,
-        CommandCode.REGION,
-    }
-)
+_NO_ANSWER = frozenset(code for code in CommandCode if code.is_of_aws) - {CommandCode.GONE, CommandCode.REFUSED}
 """Kinds of errors that do not depend on the request's content, so they say nothing about a claim."""
 ENDS_A_RUN = frozenset({CommandCode.NO_CREDENTIALS, CommandCode.EXPIRED, CommandCode.INVALID_CREDENTIALS})
 """Kinds of errors after which the next call fails, too."""
